@@ -1,0 +1,1 @@
+"""The node: one process that owns one store."""

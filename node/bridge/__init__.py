@@ -1,0 +1,1 @@
+"""The thin programs that run beside an agent; standard library only."""

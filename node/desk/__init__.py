@@ -1,0 +1,1 @@
+"""What the node does for agents and persons, one job a transaction."""

@@ -1,0 +1,78 @@
+"""Every limit of the node, each with its reason (those of the log: `sync.limits`)."""
+
+from typing import Final
+
+PEER_PORT: Final = 7717
+"""Default port of the mutual-TLS listener for other nodes."""
+
+WEB_PORT: Final = 7718
+"""Default port of the page, on loopback."""
+
+OPEN_ASKS_PER_SESSION: Final = 200
+"""More open asks than a person can read are a loop, not a need."""
+
+ASKS_PER_SECOND_SESSION: Final = 20
+"""A burst of tool calls fits; a runaway loop does not."""
+
+ASKS_PER_SECOND_NODE: Final = 400
+"""Twice the load the bench holds, so one node stays responsive."""
+
+REQUEST_BYTES: Final = 6 * 1024 * 1024
+"""A 4 MiB blob as JSON text with its escapes and frame."""
+
+WAIT_UNKNOWN_HOST_S: Final = 45.0
+"""Below the 60 s after which unknown MCP hosts give a call up."""
+
+WAIT_CLAUDE_S: Final = 3_600.0
+"""Claude Code waits for hours while progress arrives; an hour keeps calls finite."""
+
+PROGRESS_EVERY_S: Final = 10.0
+"""Well inside every known idle time-out of an MCP host."""
+
+GATE_HOLD_S: Final = 600.0
+"""How long a gate holds a call before it says 'not decided yet'."""
+
+GATE_MARGIN_S: Final = 30.0
+"""Kept before the host's own hook limit, for the printing of an explicit deny."""
+
+GATE_HOST_LIMIT_S: Final = 660
+"""The limit written into the host's settings with our hooks: hold, margin, start-up."""
+
+REPLY_KEPT_MS: Final = 24 * 3_600_000
+"""A retry under the same request id returns the first reply for a day."""
+
+EVENTS_KEPT: Final = 10_000
+"""A page further behind than this reads the snapshot again."""
+
+CLOSED_SHOWN: Final = 100
+"""Closed asks in the page's snapshot; older ones are read one by one."""
+
+OPEN_SHOWN: Final = 500
+"""Open asks in one snapshot; more than this nobody reads in one list."""
+
+SIGN_IN_FIRST_MS: Final = 10 * 60_000
+"""Life of the first-run sign-in link: time to find the browser window."""
+
+SIGN_IN_MS: Final = 2 * 60_000
+"""Life of a sign-in by six digits."""
+
+SIGN_IN_TRIES: Final = 3
+"""Wrong digits before a sign-in by six digits is refused."""
+
+PASSPHRASE_TRIES_MINUTE: Final = 5
+"""Wrong passphrases (or recovery words) a minute, over all places."""
+
+PASSPHRASE_CHARACTERS_MIN: Final = 8
+"""Shorter ones are guessed within the try limit of a few weeks."""
+
+PAGE_SESSION_MS: Final = 30 * 24 * 3_600_000
+"""A browser session unused for this long ends."""
+
+TERMINAL_SESSION_MS: Final = 10 * 60_000
+"""A terminal session lives in one command; this bounds one that was killed."""
+
+VOTE_WAIT_S: Final = 30.0
+"""The longest a vote's reply may wait for the home's ruling."""
+
+EVENT_BEAT_S: Final = 2.0
+"""Heartbeat of the event stream: the page greys within 5 s of silence."""

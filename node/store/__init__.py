@@ -1,0 +1,1 @@
+"""The store: schema, migrations, the one writer, the readers, the projection."""

@@ -1,0 +1,1 @@
+"""The signed, hash-chained log: entries, chains, clocks, vectors."""

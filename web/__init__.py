@@ -1,0 +1,1 @@
+"""The page: HTTP on loopback for persons, and what it serves."""

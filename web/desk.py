@@ -1,0 +1,167 @@
+"""What the page needs of the node. `node.process` passes an object that fits `Desk`.
+
+Errors are those of `sync.errors`; the page shows their sentence, hint, code and status.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Literal, Protocol
+
+import msgspec
+
+from web.views import (
+    AskDetail,
+    AskView,
+    Change,
+    RulesView,
+    SessionRow,
+    State,
+    VoteReceipt,
+)
+
+
+class Viewer(msgspec.Struct, frozen=True, kw_only=True):
+    """The person behind a request, as proved by its session."""
+
+    session_id: str
+    person: str
+    name: str
+    role: str
+    kind: Literal["page", "terminal"]
+
+
+class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person's answer as it arrives; `seen` names what was shown to them."""
+
+    decision: Literal["allow", "deny", "answer", "decline"]
+    seen: str
+    choice: str | None = None
+    text: str | None = None
+    because: str | None = None
+    wait_s: float = 0.0
+    """How long to wait for the home's ruling before replying; at most 30."""
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session just made. `secret` goes into the cookie and is stored only as a hash."""
+
+    secret: str
+    viewer: Viewer
+    recovery_words: list[str] | None = None
+    """Shown once, to the first person of a fleet, and never again."""
+    passphrase_set: bool = False
+
+
+class SignIn(msgspec.Struct, frozen=True, kw_only=True):
+    """A wish to sign in, waiting for six digits to be typed where someone is signed in."""
+
+    id: str
+    digits: str | None
+    """Only in the reply to the new place."""
+    expires: int
+    where: str
+    state: Literal["waiting", "approved", "refused", "expired"] = "waiting"
+
+
+class Desk(Protocol):
+    """The node, as far as persons are concerned."""
+
+    @property
+    def store_id(self) -> str:
+        """A random id of this store; part of the cookie's name."""
+        ...
+
+    def now(self) -> int:
+        """The judging clock, Unix milliseconds."""
+        ...
+
+    # --- signing in -----------------------------------------------------------
+    async def viewer(self, secret: str) -> Viewer | None:
+        """Return whose session this secret belongs to, or None; marks it as used."""
+        ...
+
+    async def has_person(self) -> bool:
+        """Whether anyone has ever signed in on this fleet."""
+        ...
+
+    async def sign_in_first(
+        self, token: str, *, name: str, passphrase: str | None, where: str
+    ) -> NewSession:
+        """Make the first person from the one first-run token.
+
+        Raises `NotAllowed` when the token is wrong, used, or a person exists already.
+        """
+        ...
+
+    async def sign_in_passphrase(
+        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+    ) -> NewSession:
+        """Raises `NotAllowed` when wrong, `TooMany` after five wrong tries in a minute."""
+        ...
+
+    async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
+        """Use the recovery words: ends all sessions and withdraws open approvals."""
+        ...
+
+    async def sign_in_request(self, *, where: str) -> SignIn:
+        """Begin a sign-in to be approved from a signed-in place; the digits are in it."""
+        ...
+
+    async def sign_in_collect(self, sign_in_id: str, digits: str) -> NewSession | None:
+        """For the new place: the session once approved, None while waiting."""
+        ...
+
+    async def sign_ins(self, viewer: Viewer) -> list[SignIn]:
+        """The waiting sign-ins, without digits."""
+        ...
+
+    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+        """Approve by the digits shown on the new place; 3 tries, then refused."""
+        ...
+
+    async def sessions(self, viewer: Viewer) -> list[SessionRow]:
+        """All signed-in places of the viewer."""
+        ...
+
+    async def end_session(self, viewer: Viewer, session_id: str | None) -> int:
+        """End one session, or (None) every one but the viewer's own; how many ended."""
+        ...
+
+    # --- reading --------------------------------------------------------------
+    async def state(self, viewer: Viewer) -> State:
+        """The snapshot of the page."""
+        ...
+
+    async def ask(self, viewer: Viewer, ask_id: str) -> AskDetail:
+        """One ask by full or short id. Raises `NotFound`."""
+        ...
+
+    def changes(self, viewer: Viewer, since: int) -> AsyncIterator[Change | None]:
+        """Numbered changes above `since`, without end.
+
+        Yields None first and ends when `since` lies outside what is kept: re-read.
+        Ends when the viewer's session ends.
+        """
+        ...
+
+    # --- answering and granting (persons only; see docs/threats.md) --------------
+    async def vote(self, viewer: Viewer, ask_id: str, ballot: Ballot) -> VoteReceipt:
+        """Record a vote. Raises `AskClosed` (409, with the final) when one is known."""
+        ...
+
+    async def take_back(self, viewer: Viewer, ask_id: str) -> VoteReceipt:
+        """Take the viewer's own vote back; `Conflict` once it was handed over."""
+        ...
+
+    async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> AskView:
+        """Mark a note or a result as read, or unread again."""
+        ...
+
+    async def rules(self, viewer: Viewer) -> RulesView | None:
+        """The rules in force."""
+        ...
+
+    async def apply_rules(
+        self, viewer: Viewer, *, name: str, source: str, replaces: str | None
+    ) -> RulesView:
+        """Put rules into force. `replaces` is the version the person saw in force."""
+        ...

@@ -1,0 +1,282 @@
+"""What the page and the terminal are shown: plain records, encoded as JSON as they stand.
+
+Times are Unix milliseconds of the node's judging clock; compare them with `State.now`,
+never with the viewer's own clock.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["question", "approval", "note", "done"]
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every view."""
+
+
+class MachineView(View):
+    """A node by its full id, its short id and its name."""
+
+    id: str
+    short: str
+    name: str
+
+
+class OptionView(View):
+    """One choice of a question; `id` is what a vote names."""
+
+    id: str
+    label: str
+    detail: str = ""
+
+
+class RuleView(View):
+    """The rule that raised an ask: its name and the version it stood in."""
+
+    name: str
+    version: str
+
+
+class CallSummary(View):
+    """The call an approval is about, in one line."""
+
+    tool: str
+    summary: str
+    cwd: str
+    size: int
+    """Bytes of the canonical call."""
+    here: bool
+    """Whether the blob is on this node and matches its hash."""
+
+
+class CardView(View):
+    """What the card says and which buttons it may show: `sync.decide.card.Card`."""
+
+    state: str
+    """A `sync.decide.card.CardState` value."""
+    sentence: str
+    actions: list[str]
+    """Of `deny`, `allow`, `answer`, `decline`, `take_back`; in the order to show them."""
+    open: bool
+    needs_me: bool
+    since: int
+    by: str | None = None
+    where: str | None = None
+
+
+class FinalView(View):
+    """How an ask closed."""
+
+    outcome: Literal[
+        "allowed", "denied", "answered", "declined", "expired", "withdrawn"
+    ]
+    at: int
+    by: str | None = None
+    machine: str | None = None
+    choice: str | None = None
+    label: str | None = None
+    text: str | None = None
+    because: str | None = None
+    reason: str | None = None
+
+
+class HandoverView(View):
+    """What became of a final."""
+
+    status: Literal["handed", "void"]
+    at: int
+    token: int
+    session: str | None = None
+    lease_until: int | None = None
+    reason: str | None = None
+
+
+class ResolvedView(View):
+    """What the agent says came of it."""
+
+    ok: bool
+    text: str
+    at: int
+
+
+class AskView(View):
+    """One ask, as a row of the inbox."""
+
+    id: str
+    """`<52 characters of the home's id>-<number>`."""
+    short: str
+    """`k7qf-142`."""
+    number: int
+    kind: Kind
+    title: str
+    detail: str
+    options: list[OptionView]
+    agent: str
+    session: str
+    project: str
+    project_name: str
+    branch: str | None
+    machine: MachineView
+    created: int
+    deadline: int | None
+    closed: int | None
+    rule: RuleView | None
+    enforced: bool
+    """True: a gate holds the call. False: on the agent's word."""
+    fallback: str | None
+    call: CallSummary | None
+    seen: str
+    """Hex SHA-256 of the signed header and signature of the current revision."""
+    revision: int
+    card: CardView
+    final: FinalView | None
+    handover: HandoverView | None
+    resolved: ResolvedView | None
+    read: bool
+    """Marked as read (a note or result that was dismissed)."""
+
+
+class FileView(View):
+    """A file the call would change, as it was when the call was shown."""
+
+    path: str
+    sha256: str | None
+    """None: the file did not exist."""
+
+
+class CallView(View):
+    """The exact call: what is released is what is shown."""
+
+    tool: str
+    arguments: Any
+    cwd: str
+    files: list[FileView]
+    diff: str | None
+    canonical: str
+    """The RFC 8785 text whose digest is compared when the call comes back."""
+    digest: str
+
+
+class HistoryLine(View):
+    """One step of an ask's life."""
+
+    at: int
+    what: str
+    who: str
+    text: str = ""
+
+
+class AskDetail(View):
+    """One ask with its exact call and its history."""
+
+    ask: AskView
+    call: CallView | None
+    history: list[HistoryLine]
+
+
+class SessionView(View):
+    """One run of an agent in one project on one node."""
+
+    id: str
+    agent: str
+    project: str
+    project_name: str
+    branch: str | None
+    machine: MachineView
+    last_heard: int
+    started: int
+    gate: Literal["in_force", "not_seen"]
+    """`in_force`: a hook of this session has called the gate."""
+    gate_last: int | None
+    status: str
+    """What the agent last said it is doing; its own words."""
+    open_asks: int
+    ended: bool
+
+
+class RulesView(View):
+    """The rules in force."""
+
+    name: str
+    version: str
+    applied_at: int
+    applied_by: str
+    count: int
+    source: str
+
+
+class Counts(View):
+    """One function feeds badge, title, tab and list from these."""
+
+    needs_me: int
+    open: int
+    unread: int
+
+
+class Me(View):
+    """The signed-in person."""
+
+    person: str
+    name: str
+    role: str
+    session: str
+
+
+class NodeView(View):
+    """This node."""
+
+    machine: MachineView
+    version: str
+    started: int
+
+
+class State(View):
+    """The whole page in one snapshot; later events have numbers above `n`."""
+
+    store_id: str
+    n: int
+    now: int
+    node: NodeView
+    me: Me
+    asks: list[AskView]
+    """All open asks, and the latest closed ones (at most `limits.CLOSED_SHOWN`)."""
+    sessions: list[SessionView]
+    rules: RulesView | None
+    counts: Counts
+    banners: list[str]
+
+
+class Change(View):
+    """One numbered event: something named `ref` under `topic` has changed."""
+
+    n: int
+    now: int
+    topic: Literal["ask", "session", "rules", "people", "node"]
+    ref: str
+    ask: AskView | None = None
+    session: SessionView | None = None
+    counts: Counts | None = None
+
+
+class SessionRow(View):
+    """A signed-in place of a person."""
+
+    id: str
+    kind: Literal["page", "terminal"]
+    person: str
+    name: str
+    created: int
+    last_used: int
+    where: str
+    """The browser's or terminal's own words about itself."""
+    current: bool
+
+
+class VoteReceipt(View):
+    """A vote was recorded, and where it stands now."""
+
+    vote: str
+    state: str
+    """`recorded` while the home has not ruled, else a `sync.decide.vote.Ruling` value."""
+    ask: AskView
