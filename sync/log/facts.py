@@ -1,0 +1,301 @@
+"""What each type of entry says: its facts (kept for ever) and its text (erasable).
+
+Both are JSON, stored as received and never written again. Bytes are base64. Unknown
+fields are kept in the stored bytes and ignored here, so a newer node's entries still
+read. Times are Unix milliseconds of the author's judging clock.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from sync.errors import BadEntry
+from sync.limits import SALT_BYTES
+from sync.log.kinds import EntryType
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of every part of a body."""
+
+
+class RuleReference(Part):
+    """A rule by its name and the version of the rules it stood in."""
+
+    name: str
+    version: str
+
+
+class Quorum(Part):
+    """Who and how many must approve; copied onto the ask when it is raised."""
+
+    needed: int = 1
+    role: str | None = None
+
+
+class Option(Part):
+    """One choice; votes name the id, persons read the label."""
+
+    id: str
+    label: str
+    detail: str = ""
+
+
+class CallLine(Part):
+    """The call in one line; the exact call is the blob."""
+
+    tool: str
+    summary: str
+
+
+class GenesisFacts(Part):
+    """The first entry of a fleet."""
+
+    node_key: bytes
+    recovery_key: bytes
+    machine: str
+    at: int
+
+
+class PersonFacts(Part):
+    """One version of a person."""
+
+    person: str
+    name: str
+    role: str
+    ended: bool = False
+    replaces: bytes | None = None
+    by: str | None = None
+    at: int
+
+
+class SpeaksForFacts(Part):
+    """A node may (`on`) or may no longer sign votes of a person."""
+
+    node: bytes
+    person: str
+    on: bool
+    replaces: bytes | None = None
+    by: str | None = None
+    at: int
+
+
+class RulesFacts(Part):
+    """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
+
+    name: str
+    version: str
+    source_hash: bytes
+    replaces: bytes | None = None
+    by: str
+    at: int
+
+
+class RulesText(Part):
+    """The rules as the person wrote them."""
+
+    source: str
+
+
+class AskFacts(Part):
+    """A question or an approval."""
+
+    number: int
+    kind: str
+    agent: str
+    session: str
+    project: str
+    created: int
+    deadline: int | None = None
+    options: list[str] = []
+    enforced: bool = False
+    rule: RuleReference | None = None
+    quorum: Quorum = Quorum()
+    call_mac: bytes | None = None
+    """HMAC-SHA256 of the canonical call under this entry's salt."""
+    blob: bytes | None = None
+    """SHA-256 of the salted blob that holds the canonical call."""
+    call_size: int = 0
+    revision: int = 1
+    replaces: bytes | None = None
+
+
+class AskText(Part):
+    """What is read of a question or an approval."""
+
+    title: str
+    detail: str = ""
+    options: list[Option] = []
+    fallback: str | None = None
+    branch: str | None = None
+    cwd: str = ""
+    call: CallLine | None = None
+
+
+class VoteFacts(Part):
+    """A person's answer. `seen` is the hash of the ask entry that was shown."""
+
+    ask: str
+    person: str
+    decision: str
+    seen: bytes
+    choice: str | None = None
+    at: int
+
+
+class VoteText(Part):
+    """The free words of a vote."""
+
+    text: str | None = None
+    because: str | None = None
+
+
+class RulingFacts(Part):
+    """The home's ruling on the vote whose entry hash is `vote`."""
+
+    ask: str
+    vote: bytes
+    ruling: str
+    counted: int = 0
+    needed: int = 1
+    at: int
+
+
+class EmbeddedVote(Part):
+    """A vote inside a final: enough to check its signature again without its log."""
+
+    raw: bytes
+    signature: bytes
+    facts: bytes
+
+
+class FinalFacts(Part):
+    """How an ask closed, with everything needed to check it again."""
+
+    ask: str
+    seen: bytes
+    outcome: str
+    choice: str | None = None
+    reason: str | None = None
+    rule: RuleReference | None = None
+    quorum: Quorum = Quorum()
+    votes: list[EmbeddedVote] = []
+    people_heads: list[bytes] = []
+    use_by: int | None = None
+    at: int
+
+
+class FinalText(Part):
+    """The words that go to the agent and to the card."""
+
+    text: str | None = None
+    because: str | None = None
+    reason: str | None = None
+
+
+class HandoverFacts(Part):
+    """What became of the final whose entry hash is `final`."""
+
+    ask: str
+    final: bytes
+    status: str
+    token: int
+    session: str | None = None
+    reason: str | None = None
+    lease_until: int | None = None
+    at: int
+
+
+class ResolvedFacts(Part):
+    """The agent's own word on what came of it."""
+
+    ask: str
+    token: int
+    ok: bool
+    at: int
+
+
+class ResolvedText(Part):
+    """The outcome in the agent's words."""
+
+    outcome: str = ""
+
+
+class NoteFacts(Part):
+    """A note or a finished result."""
+
+    number: int
+    kind: str
+    agent: str
+    session: str
+    project: str
+    created: int
+
+
+class NoteText(Part):
+    """What is read of a note or a result."""
+
+    title: str
+    detail: str = ""
+    branch: str | None = None
+    cwd: str = ""
+
+
+class MarkFacts(Part):
+    """A person marked a row as read or unread."""
+
+    ask: str
+    person: str
+    read: bool
+    at: int
+
+
+class NoText(Part):
+    """An entry that says all in its facts."""
+
+
+FACTS: dict[EntryType, type[Part]] = {
+    EntryType.GENESIS: GenesisFacts,
+    EntryType.PERSON: PersonFacts,
+    EntryType.RULES: RulesFacts,
+    EntryType.SPEAKS_FOR: SpeaksForFacts,
+    EntryType.ASK: AskFacts,
+    EntryType.VOTE: VoteFacts,
+    EntryType.RULING: RulingFacts,
+    EntryType.FINAL: FinalFacts,
+    EntryType.HANDOVER: HandoverFacts,
+    EntryType.RESOLVED: ResolvedFacts,
+    EntryType.NOTE: NoteFacts,
+    EntryType.MARK: MarkFacts,
+}
+"""The facts of each type."""
+
+_encode = msgspec.json.Encoder().encode
+_decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+
+PartType = TypeVar("PartType", bound=Part)
+
+
+def pack_facts(facts: Part) -> bytes:
+    """Return the bytes of an entry's facts."""
+    return _encode(facts)
+
+
+def pack_text(salt: bytes, text: Part) -> bytes:
+    """Return the bytes of an entry's text: the salt, then the JSON."""
+    return salt + _encode(text)
+
+
+def read(kind: type[PartType], data: bytes) -> PartType:
+    """Decode facts. Raises `BadEntry` when they are not of this kind."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    try:
+        return decoder.decode(data)  # type: ignore[no-any-return]  # decoders are kept untyped
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadEntry(f"An entry's body does not read as {kind.__name__}: {error}") from None
+
+
+def read_text(kind: type[PartType], text: bytes | None) -> PartType | None:
+    """Decode a text; None when it was erased. Raises `BadEntry`."""
+    return None if text is None else read(kind, text[SALT_BYTES:])

@@ -1,0 +1,50 @@
+"""The table of entry types and of logs. Numbers are for ever: never reuse one."""
+
+from enum import IntEnum
+
+
+class Log(IntEnum):
+    """Which of a node's two logs an entry stands in."""
+
+    DECISIONS = 0
+    """Membership, rules, questions, approvals, votes, finals, hand-overs."""
+    CHATTER = 1
+    """Notes, results, boards, messages, marks: may be dropped by age."""
+
+
+class EntryType(IntEnum):
+    """What an entry says. Types not listed here are stored and relayed, not applied."""
+
+    GENESIS = 1
+    """A fleet begins: first node, its key, the recovery key."""
+    PERSON = 2
+    """A version of one person: name, role, whether ended."""
+    RULES = 3
+    """A version of the rules."""
+    SPEAKS_FOR = 4
+    """A node may sign votes of a person, from here on or no longer."""
+    ASK = 16
+    """A question or an approval, or a new revision of a question."""
+    VOTE = 17
+    """A person's answer, or its taking back."""
+    RULING = 18
+    """The home's answer to one vote."""
+    FINAL = 19
+    """How an ask closed: at most one, ever."""
+    HANDOVER = 20
+    """What became of a final."""
+    RESOLVED = 21
+    """What the agent says came of it."""
+    NOTE = 64
+    """A note or a finished result."""
+    MARK = 65
+    """A person's read mark on a row."""
+
+
+CHATTER_FROM = 64
+"""Types from here on belong to the chatter log."""
+
+
+def log_of(entry_type: int) -> Log:
+    """Return the log an entry of this type must stand in."""
+    return Log.CHATTER if entry_type >= CHATTER_FROM else Log.DECISIONS

@@ -1,0 +1,46 @@
+"""How ids are written: node ids in base32, asks as `<node>-<number>`."""
+
+import base64
+import re
+
+from sync.errors import Invalid
+
+SHORT = 4
+"""Characters of the shortest short id; lengthened when two nodes share them."""
+
+_NODE_CHARACTERS = 52
+_ASK = re.compile(r"(?:([a-z2-7]{1,52})-)?([1-9][0-9]{0,17})\Z")
+
+
+def node_name(node_id: bytes) -> str:
+    """Return the 52 characters that name a node (lower-case base32, no padding)."""
+    return base64.b32encode(node_id).decode("ascii").rstrip("=").lower()
+
+
+def node_bytes(name: str) -> bytes:
+    """Return the 32 bytes behind a node's full name. Raises `Invalid`."""
+    try:
+        raw = base64.b32decode(name.upper() + "====")
+    except ValueError:
+        raw = b""
+    if len(name) != _NODE_CHARACTERS or len(raw) != 32:
+        raise Invalid(f"{name[:60]!r} is not a node's id.")
+    return raw
+
+
+def ask_name(node_id: bytes, number: int) -> str:
+    """Return the full id of an ask."""
+    return f"{node_name(node_id)}-{number}"
+
+
+def split_ask(text: str) -> tuple[str, int]:
+    """Split what a person typed into a prefix of the home's id ("" for none) and a number.
+
+    Raises `Invalid` when it is not an ask's id.
+    """
+    match = _ASK.match(text.strip().lower())
+    if match is None:
+        raise Invalid(
+            f"{text[:80]!r} is not an ask's id.", hint="An id looks like k7qf-142."
+        )
+    return match[1] or "", int(match[2])
