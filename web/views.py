@@ -15,7 +15,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every view."""
 
 
-class MachineView(View):
+class MachineView(View, kw_only=True):
     """A node by its full id, its short id and its name."""
 
     id: str
@@ -23,7 +23,7 @@ class MachineView(View):
     name: str
 
 
-class OptionView(View):
+class OptionView(View, kw_only=True):
     """One choice of a question; `id` is what a vote names."""
 
     id: str
@@ -31,14 +31,14 @@ class OptionView(View):
     detail: str = ""
 
 
-class RuleView(View):
+class RuleView(View, kw_only=True):
     """The rule that raised an ask: its name and the version it stood in."""
 
     name: str
     version: str
 
 
-class CallSummary(View):
+class CallSummary(View, kw_only=True):
     """The call an approval is about, in one line."""
 
     tool: str
@@ -50,7 +50,7 @@ class CallSummary(View):
     """Whether the blob is on this node and matches its hash."""
 
 
-class CardView(View):
+class CardView(View, kw_only=True):
     """What the card says and which buttons it may show: `sync.decide.card.Card`."""
 
     state: str
@@ -65,7 +65,7 @@ class CardView(View):
     where: str | None = None
 
 
-class FinalView(View):
+class FinalView(View, kw_only=True):
     """How an ask closed."""
 
     outcome: Literal[
@@ -81,7 +81,7 @@ class FinalView(View):
     reason: str | None = None
 
 
-class HandoverView(View):
+class HandoverView(View, kw_only=True):
     """What became of a final."""
 
     status: Literal["handed", "void"]
@@ -92,7 +92,7 @@ class HandoverView(View):
     reason: str | None = None
 
 
-class ResolvedView(View):
+class ResolvedView(View, kw_only=True):
     """What the agent says came of it."""
 
     ok: bool
@@ -100,7 +100,7 @@ class ResolvedView(View):
     at: int
 
 
-class AskView(View):
+class AskView(View, kw_only=True):
     """One ask, as a row of the inbox."""
 
     id: str
@@ -137,7 +137,7 @@ class AskView(View):
     """Marked as read (a note or result that was dismissed)."""
 
 
-class FileView(View):
+class FileView(View, kw_only=True):
     """A file the call would change, as it was when the call was shown."""
 
     path: str
@@ -145,7 +145,7 @@ class FileView(View):
     """None: the file did not exist."""
 
 
-class CallView(View):
+class CallView(View, kw_only=True):
     """The exact call: what is released is what is shown."""
 
     tool: str
@@ -158,7 +158,7 @@ class CallView(View):
     digest: str
 
 
-class HistoryLine(View):
+class HistoryLine(View, kw_only=True):
     """One step of an ask's life."""
 
     at: int
@@ -167,7 +167,7 @@ class HistoryLine(View):
     text: str = ""
 
 
-class AskDetail(View):
+class AskDetail(View, kw_only=True):
     """One ask with its exact call and its history."""
 
     ask: AskView
@@ -175,7 +175,7 @@ class AskDetail(View):
     history: list[HistoryLine]
 
 
-class SessionView(View):
+class SessionView(View, kw_only=True):
     """One run of an agent in one project on one node."""
 
     id: str
@@ -195,7 +195,7 @@ class SessionView(View):
     ended: bool
 
 
-class RulesView(View):
+class RulesView(View, kw_only=True):
     """The rules in force."""
 
     name: str
@@ -206,7 +206,7 @@ class RulesView(View):
     source: str
 
 
-class Counts(View):
+class Counts(View, kw_only=True):
     """One function feeds badge, title, tab and list from these."""
 
     needs_me: int
@@ -214,7 +214,7 @@ class Counts(View):
     unread: int
 
 
-class Me(View):
+class Me(View, kw_only=True):
     """The signed-in person."""
 
     person: str
@@ -223,7 +223,7 @@ class Me(View):
     session: str
 
 
-class NodeView(View):
+class NodeView(View, kw_only=True):
     """This node."""
 
     machine: MachineView
@@ -231,7 +231,7 @@ class NodeView(View):
     started: int
 
 
-class State(View):
+class State(View, kw_only=True):
     """The whole page in one snapshot; later events have numbers above `n`."""
 
     store_id: str
@@ -247,7 +247,7 @@ class State(View):
     banners: list[str]
 
 
-class Change(View):
+class Change(View, kw_only=True):
     """One numbered event: something named `ref` under `topic` has changed."""
 
     n: int
@@ -259,7 +259,7 @@ class Change(View):
     counts: Counts | None = None
 
 
-class SessionRow(View):
+class SessionRow(View, kw_only=True):
     """A signed-in place of a person."""
 
     id: str
@@ -273,7 +273,7 @@ class SessionRow(View):
     current: bool
 
 
-class VoteReceipt(View):
+class VoteReceipt(View, kw_only=True):
     """A vote was recorded, and where it stands now."""
 
     vote: str

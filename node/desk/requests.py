@@ -45,14 +45,14 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     uid: int = -1
 
 
-class OptionRequest(Request):
+class OptionRequest(Request, kw_only=True):
     """One choice; `label` must stand alone (it becomes a button)."""
 
     label: str
     detail: str = ""
 
 
-class Flag(Request):
+class Flag(Request, kw_only=True):
     """Raise an ask."""
 
     kind: Kind
@@ -68,7 +68,7 @@ class Flag(Request):
     """Idempotency key: the same session and key give the same ask."""
 
 
-class Flagged(Reply):
+class Flagged(Reply, kw_only=True):
     """An ask is recorded."""
 
     id: str
@@ -83,7 +83,7 @@ class Flagged(Reply):
     deadline: int | None = None
 
 
-class Answer(Reply):
+class Answer(Reply, kw_only=True):
     """Where an ask stands, and the answer once it was handed over to this session."""
 
     id: str
@@ -107,7 +107,7 @@ class Answer(Reply):
     reach_reason: str | None = None
 
 
-class PendingRow(Reply):
+class PendingRow(Reply, kw_only=True):
     """One row of the caller's project."""
 
     id: str
@@ -125,7 +125,7 @@ class PendingRow(Reply):
     deadline: int | None
 
 
-class Whoami(Reply):
+class Whoami(Reply, kw_only=True):
     """How the node sees the caller."""
 
     agent: str

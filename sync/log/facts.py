@@ -18,21 +18,21 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of every part of a body."""
 
 
-class RuleReference(Part):
+class RuleReference(Part, kw_only=True):
     """A rule by its name and the version of the rules it stood in."""
 
     name: str
     version: str
 
 
-class Quorum(Part):
+class Quorum(Part, kw_only=True):
     """Who and how many must approve; copied onto the ask when it is raised."""
 
     needed: int = 1
     role: str | None = None
 
 
-class Option(Part):
+class Option(Part, kw_only=True):
     """One choice; votes name the id, persons read the label."""
 
     id: str
@@ -40,14 +40,14 @@ class Option(Part):
     detail: str = ""
 
 
-class CallLine(Part):
+class CallLine(Part, kw_only=True):
     """The call in one line; the exact call is the blob."""
 
     tool: str
     summary: str
 
 
-class GenesisFacts(Part):
+class GenesisFacts(Part, kw_only=True):
     """The first entry of a fleet."""
 
     node_key: bytes
@@ -56,7 +56,7 @@ class GenesisFacts(Part):
     at: int
 
 
-class PersonFacts(Part):
+class PersonFacts(Part, kw_only=True):
     """One version of a person."""
 
     person: str
@@ -68,7 +68,7 @@ class PersonFacts(Part):
     at: int
 
 
-class SpeaksForFacts(Part):
+class SpeaksForFacts(Part, kw_only=True):
     """A node may (`on`) or may no longer sign votes of a person."""
 
     node: bytes
@@ -79,7 +79,7 @@ class SpeaksForFacts(Part):
     at: int
 
 
-class RulesFacts(Part):
+class RulesFacts(Part, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
     name: str
@@ -90,13 +90,13 @@ class RulesFacts(Part):
     at: int
 
 
-class RulesText(Part):
+class RulesText(Part, kw_only=True):
     """The rules as the person wrote them."""
 
     source: str
 
 
-class AskFacts(Part):
+class AskFacts(Part, kw_only=True):
     """A question or an approval."""
 
     number: int
@@ -119,7 +119,7 @@ class AskFacts(Part):
     replaces: bytes | None = None
 
 
-class AskText(Part):
+class AskText(Part, kw_only=True):
     """What is read of a question or an approval."""
 
     title: str
@@ -131,7 +131,7 @@ class AskText(Part):
     call: CallLine | None = None
 
 
-class VoteFacts(Part):
+class VoteFacts(Part, kw_only=True):
     """A person's answer. `seen` is the hash of the ask entry that was shown."""
 
     ask: str
@@ -142,14 +142,14 @@ class VoteFacts(Part):
     at: int
 
 
-class VoteText(Part):
+class VoteText(Part, kw_only=True):
     """The free words of a vote."""
 
     text: str | None = None
     because: str | None = None
 
 
-class RulingFacts(Part):
+class RulingFacts(Part, kw_only=True):
     """The home's ruling on the vote whose entry hash is `vote`."""
 
     ask: str
@@ -160,7 +160,7 @@ class RulingFacts(Part):
     at: int
 
 
-class EmbeddedVote(Part):
+class EmbeddedVote(Part, kw_only=True):
     """A vote inside a final: enough to check its signature again without its log."""
 
     raw: bytes
@@ -168,7 +168,7 @@ class EmbeddedVote(Part):
     facts: bytes
 
 
-class FinalFacts(Part):
+class FinalFacts(Part, kw_only=True):
     """How an ask closed, with everything needed to check it again."""
 
     ask: str
@@ -184,7 +184,7 @@ class FinalFacts(Part):
     at: int
 
 
-class FinalText(Part):
+class FinalText(Part, kw_only=True):
     """The words that go to the agent and to the card."""
 
     text: str | None = None
@@ -192,7 +192,7 @@ class FinalText(Part):
     reason: str | None = None
 
 
-class HandoverFacts(Part):
+class HandoverFacts(Part, kw_only=True):
     """What became of the final whose entry hash is `final`."""
 
     ask: str
@@ -205,7 +205,7 @@ class HandoverFacts(Part):
     at: int
 
 
-class ResolvedFacts(Part):
+class ResolvedFacts(Part, kw_only=True):
     """The agent's own word on what came of it."""
 
     ask: str
@@ -214,13 +214,13 @@ class ResolvedFacts(Part):
     at: int
 
 
-class ResolvedText(Part):
+class ResolvedText(Part, kw_only=True):
     """The outcome in the agent's words."""
 
     outcome: str = ""
 
 
-class NoteFacts(Part):
+class NoteFacts(Part, kw_only=True):
     """A note or a finished result."""
 
     number: int
@@ -231,7 +231,7 @@ class NoteFacts(Part):
     created: int
 
 
-class NoteText(Part):
+class NoteText(Part, kw_only=True):
     """What is read of a note or a result."""
 
     title: str
@@ -240,7 +240,7 @@ class NoteText(Part):
     cwd: str = ""
 
 
-class MarkFacts(Part):
+class MarkFacts(Part, kw_only=True):
     """A person marked a row as read or unread."""
 
     ask: str
@@ -249,7 +249,7 @@ class MarkFacts(Part):
     at: int
 
 
-class NoText(Part):
+class NoText(Part, kw_only=True):
     """An entry that says all in its facts."""
 
 
