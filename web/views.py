@@ -15,7 +15,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every view."""
 
 
-class MachineView(View, kw_only=True):
+class MachineView(View, frozen=True, kw_only=True):
     """A node by its full id, its short id and its name."""
 
     id: str
@@ -23,7 +23,7 @@ class MachineView(View, kw_only=True):
     name: str
 
 
-class OptionView(View, kw_only=True):
+class OptionView(View, frozen=True, kw_only=True):
     """One choice of a question; `id` is what a vote names."""
 
     id: str
@@ -31,14 +31,14 @@ class OptionView(View, kw_only=True):
     detail: str = ""
 
 
-class RuleView(View, kw_only=True):
+class RuleView(View, frozen=True, kw_only=True):
     """The rule that raised an ask: its name and the version it stood in."""
 
     name: str
     version: str
 
 
-class CallSummary(View, kw_only=True):
+class CallSummary(View, frozen=True, kw_only=True):
     """The call an approval is about, in one line."""
 
     tool: str
@@ -50,7 +50,7 @@ class CallSummary(View, kw_only=True):
     """Whether the blob is on this node and matches its hash."""
 
 
-class CardView(View, kw_only=True):
+class CardView(View, frozen=True, kw_only=True):
     """What the card says and which buttons it may show: `sync.decide.card.Card`."""
 
     state: str
@@ -65,12 +65,10 @@ class CardView(View, kw_only=True):
     where: str | None = None
 
 
-class FinalView(View, kw_only=True):
+class FinalView(View, frozen=True, kw_only=True):
     """How an ask closed."""
 
-    outcome: Literal[
-        "allowed", "denied", "answered", "declined", "expired", "withdrawn"
-    ]
+    outcome: Literal["allowed", "denied", "answered", "declined", "expired", "withdrawn"]
     at: int
     by: str | None = None
     machine: str | None = None
@@ -81,7 +79,7 @@ class FinalView(View, kw_only=True):
     reason: str | None = None
 
 
-class HandoverView(View, kw_only=True):
+class HandoverView(View, frozen=True, kw_only=True):
     """What became of a final."""
 
     status: Literal["handed", "void"]
@@ -92,7 +90,7 @@ class HandoverView(View, kw_only=True):
     reason: str | None = None
 
 
-class ResolvedView(View, kw_only=True):
+class ResolvedView(View, frozen=True, kw_only=True):
     """What the agent says came of it."""
 
     ok: bool
@@ -100,7 +98,7 @@ class ResolvedView(View, kw_only=True):
     at: int
 
 
-class AskView(View, kw_only=True):
+class AskView(View, frozen=True, kw_only=True):
     """One ask, as a row of the inbox."""
 
     id: str
@@ -137,7 +135,7 @@ class AskView(View, kw_only=True):
     """Marked as read (a note or result that was dismissed)."""
 
 
-class FileView(View, kw_only=True):
+class FileView(View, frozen=True, kw_only=True):
     """A file the call would change, as it was when the call was shown."""
 
     path: str
@@ -145,7 +143,7 @@ class FileView(View, kw_only=True):
     """None: the file did not exist."""
 
 
-class CallView(View, kw_only=True):
+class CallView(View, frozen=True, kw_only=True):
     """The exact call: what is released is what is shown."""
 
     tool: str
@@ -158,7 +156,7 @@ class CallView(View, kw_only=True):
     digest: str
 
 
-class HistoryLine(View, kw_only=True):
+class HistoryLine(View, frozen=True, kw_only=True):
     """One step of an ask's life."""
 
     at: int
@@ -167,7 +165,7 @@ class HistoryLine(View, kw_only=True):
     text: str = ""
 
 
-class AskDetail(View, kw_only=True):
+class AskDetail(View, frozen=True, kw_only=True):
     """One ask with its exact call and its history."""
 
     ask: AskView
@@ -175,7 +173,7 @@ class AskDetail(View, kw_only=True):
     history: list[HistoryLine]
 
 
-class SessionView(View, kw_only=True):
+class SessionView(View, frozen=True, kw_only=True):
     """One run of an agent in one project on one node."""
 
     id: str
@@ -195,7 +193,7 @@ class SessionView(View, kw_only=True):
     ended: bool
 
 
-class RulesView(View, kw_only=True):
+class RulesView(View, frozen=True, kw_only=True):
     """The rules in force."""
 
     name: str
@@ -206,7 +204,7 @@ class RulesView(View, kw_only=True):
     source: str
 
 
-class Counts(View, kw_only=True):
+class Counts(View, frozen=True, kw_only=True):
     """One function feeds badge, title, tab and list from these."""
 
     needs_me: int
@@ -214,7 +212,7 @@ class Counts(View, kw_only=True):
     unread: int
 
 
-class Me(View, kw_only=True):
+class Me(View, frozen=True, kw_only=True):
     """The signed-in person."""
 
     person: str
@@ -223,7 +221,7 @@ class Me(View, kw_only=True):
     session: str
 
 
-class NodeView(View, kw_only=True):
+class NodeView(View, frozen=True, kw_only=True):
     """This node."""
 
     machine: MachineView
@@ -231,7 +229,7 @@ class NodeView(View, kw_only=True):
     started: int
 
 
-class State(View, kw_only=True):
+class State(View, frozen=True, kw_only=True):
     """The whole page in one snapshot; later events have numbers above `n`."""
 
     store_id: str
@@ -247,7 +245,7 @@ class State(View, kw_only=True):
     banners: list[str]
 
 
-class Change(View, kw_only=True):
+class Change(View, frozen=True, kw_only=True):
     """One numbered event: something named `ref` under `topic` has changed."""
 
     n: int
@@ -259,7 +257,7 @@ class Change(View, kw_only=True):
     counts: Counts | None = None
 
 
-class SessionRow(View, kw_only=True):
+class SessionRow(View, frozen=True, kw_only=True):
     """A signed-in place of a person."""
 
     id: str
@@ -273,7 +271,7 @@ class SessionRow(View, kw_only=True):
     current: bool
 
 
-class VoteReceipt(View, kw_only=True):
+class VoteReceipt(View, frozen=True, kw_only=True):
     """A vote was recorded, and where it stands now."""
 
     vote: str

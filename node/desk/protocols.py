@@ -18,8 +18,11 @@ Progress = Callable[[float], Awaitable[None]]
 
 
 class Agents(Protocol):
-    """The tools of an agent. `request` is the caller's request id: a retry under the
-    same id returns the first reply and does nothing again."""
+    """The tools of an agent.
+
+    `request` is the caller's request id: a retry under the same id returns the first
+    reply and does nothing again.
+    """
 
     async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
         """Record an ask, or return the one already open or recorded under the key."""

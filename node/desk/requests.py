@@ -45,14 +45,14 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     uid: int = -1
 
 
-class OptionRequest(Request, kw_only=True):
+class OptionRequest(Request, frozen=True, kw_only=True):
     """One choice; `label` must stand alone (it becomes a button)."""
 
     label: str
     detail: str = ""
 
 
-class Flag(Request, kw_only=True):
+class Flag(Request, frozen=True, kw_only=True):
     """Raise an ask."""
 
     kind: Kind
@@ -68,7 +68,7 @@ class Flag(Request, kw_only=True):
     """Idempotency key: the same session and key give the same ask."""
 
 
-class Flagged(Reply, kw_only=True):
+class Flagged(Reply, frozen=True, kw_only=True):
     """An ask is recorded."""
 
     id: str
@@ -83,7 +83,7 @@ class Flagged(Reply, kw_only=True):
     deadline: int | None = None
 
 
-class Answer(Reply, kw_only=True):
+class Answer(Reply, frozen=True, kw_only=True):
     """Where an ask stands, and the answer once it was handed over to this session."""
 
     id: str
@@ -107,7 +107,7 @@ class Answer(Reply, kw_only=True):
     reach_reason: str | None = None
 
 
-class PendingRow(Reply, kw_only=True):
+class PendingRow(Reply, frozen=True, kw_only=True):
     """One row of the caller's project."""
 
     id: str
@@ -125,7 +125,7 @@ class PendingRow(Reply, kw_only=True):
     deadline: int | None
 
 
-class Whoami(Reply, kw_only=True):
+class Whoami(Reply, frozen=True, kw_only=True):
     """How the node sees the caller."""
 
     agent: str

@@ -18,21 +18,21 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of every part of a body."""
 
 
-class RuleReference(Part, kw_only=True):
+class RuleReference(Part, frozen=True, kw_only=True):
     """A rule by its name and the version of the rules it stood in."""
 
     name: str
     version: str
 
 
-class Quorum(Part, kw_only=True):
+class Quorum(Part, frozen=True, kw_only=True):
     """Who and how many must approve; copied onto the ask when it is raised."""
 
     needed: int = 1
     role: str | None = None
 
 
-class Option(Part, kw_only=True):
+class Option(Part, frozen=True, kw_only=True):
     """One choice; votes name the id, persons read the label."""
 
     id: str
@@ -40,14 +40,14 @@ class Option(Part, kw_only=True):
     detail: str = ""
 
 
-class CallLine(Part, kw_only=True):
+class CallLine(Part, frozen=True, kw_only=True):
     """The call in one line; the exact call is the blob."""
 
     tool: str
     summary: str
 
 
-class GenesisFacts(Part, kw_only=True):
+class GenesisFacts(Part, frozen=True, kw_only=True):
     """The first entry of a fleet."""
 
     node_key: bytes
@@ -56,7 +56,7 @@ class GenesisFacts(Part, kw_only=True):
     at: int
 
 
-class PersonFacts(Part, kw_only=True):
+class PersonFacts(Part, frozen=True, kw_only=True):
     """One version of a person."""
 
     person: str
@@ -68,7 +68,7 @@ class PersonFacts(Part, kw_only=True):
     at: int
 
 
-class SpeaksForFacts(Part, kw_only=True):
+class SpeaksForFacts(Part, frozen=True, kw_only=True):
     """A node may (`on`) or may no longer sign votes of a person."""
 
     node: bytes
@@ -79,7 +79,7 @@ class SpeaksForFacts(Part, kw_only=True):
     at: int
 
 
-class RulesFacts(Part, kw_only=True):
+class RulesFacts(Part, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
     name: str
@@ -90,13 +90,13 @@ class RulesFacts(Part, kw_only=True):
     at: int
 
 
-class RulesText(Part, kw_only=True):
+class RulesText(Part, frozen=True, kw_only=True):
     """The rules as the person wrote them."""
 
     source: str
 
 
-class AskFacts(Part, kw_only=True):
+class AskFacts(Part, frozen=True, kw_only=True):
     """A question or an approval."""
 
     number: int
@@ -119,7 +119,7 @@ class AskFacts(Part, kw_only=True):
     replaces: bytes | None = None
 
 
-class AskText(Part, kw_only=True):
+class AskText(Part, frozen=True, kw_only=True):
     """What is read of a question or an approval."""
 
     title: str
@@ -131,7 +131,7 @@ class AskText(Part, kw_only=True):
     call: CallLine | None = None
 
 
-class VoteFacts(Part, kw_only=True):
+class VoteFacts(Part, frozen=True, kw_only=True):
     """A person's answer. `seen` is the hash of the ask entry that was shown."""
 
     ask: str
@@ -142,14 +142,14 @@ class VoteFacts(Part, kw_only=True):
     at: int
 
 
-class VoteText(Part, kw_only=True):
+class VoteText(Part, frozen=True, kw_only=True):
     """The free words of a vote."""
 
     text: str | None = None
     because: str | None = None
 
 
-class RulingFacts(Part, kw_only=True):
+class RulingFacts(Part, frozen=True, kw_only=True):
     """The home's ruling on the vote whose entry hash is `vote`."""
 
     ask: str
@@ -160,7 +160,7 @@ class RulingFacts(Part, kw_only=True):
     at: int
 
 
-class EmbeddedVote(Part, kw_only=True):
+class EmbeddedVote(Part, frozen=True, kw_only=True):
     """A vote inside a final: enough to check its signature again without its log."""
 
     raw: bytes
@@ -168,7 +168,7 @@ class EmbeddedVote(Part, kw_only=True):
     facts: bytes
 
 
-class FinalFacts(Part, kw_only=True):
+class FinalFacts(Part, frozen=True, kw_only=True):
     """How an ask closed, with everything needed to check it again."""
 
     ask: str
@@ -184,7 +184,7 @@ class FinalFacts(Part, kw_only=True):
     at: int
 
 
-class FinalText(Part, kw_only=True):
+class FinalText(Part, frozen=True, kw_only=True):
     """The words that go to the agent and to the card."""
 
     text: str | None = None
@@ -192,7 +192,7 @@ class FinalText(Part, kw_only=True):
     reason: str | None = None
 
 
-class HandoverFacts(Part, kw_only=True):
+class HandoverFacts(Part, frozen=True, kw_only=True):
     """What became of the final whose entry hash is `final`."""
 
     ask: str
@@ -205,7 +205,7 @@ class HandoverFacts(Part, kw_only=True):
     at: int
 
 
-class ResolvedFacts(Part, kw_only=True):
+class ResolvedFacts(Part, frozen=True, kw_only=True):
     """The agent's own word on what came of it."""
 
     ask: str
@@ -214,13 +214,13 @@ class ResolvedFacts(Part, kw_only=True):
     at: int
 
 
-class ResolvedText(Part, kw_only=True):
+class ResolvedText(Part, frozen=True, kw_only=True):
     """The outcome in the agent's words."""
 
     outcome: str = ""
 
 
-class NoteFacts(Part, kw_only=True):
+class NoteFacts(Part, frozen=True, kw_only=True):
     """A note or a finished result."""
 
     number: int
@@ -231,7 +231,7 @@ class NoteFacts(Part, kw_only=True):
     created: int
 
 
-class NoteText(Part, kw_only=True):
+class NoteText(Part, frozen=True, kw_only=True):
     """What is read of a note or a result."""
 
     title: str
@@ -240,7 +240,7 @@ class NoteText(Part, kw_only=True):
     cwd: str = ""
 
 
-class MarkFacts(Part, kw_only=True):
+class MarkFacts(Part, frozen=True, kw_only=True):
     """A person marked a row as read or unread."""
 
     ask: str
@@ -249,7 +249,7 @@ class MarkFacts(Part, kw_only=True):
     at: int
 
 
-class NoText(Part, kw_only=True):
+class NoText(Part, frozen=True, kw_only=True):
     """An entry that says all in its facts."""
 
 
