@@ -76,3 +76,54 @@ VOTE_WAIT_S: Final = 30.0
 
 EVENT_BEAT_S: Final = 2.0
 """Heartbeat of the event stream: the page greys within 5 s of silence."""
+
+RULES_BYTES: Final = 64 * 1024
+"""A rules file is read by a person before it is put into force."""
+
+RULES: Final = 1_000
+"""Each call is held against every rule; this many still take well below a millisecond."""
+
+RULE_ARGUMENTS: Final = 16
+"""More conditions than this on one call are a program, not a rule."""
+
+GLOB_CHARACTERS: Final = 1_000
+"""A pattern stands on one line and is read by a person."""
+
+REASON_CHARACTERS: Final = 500
+"""A rule's reason is shown on the card and told to the agent."""
+
+DIFF_FILE_BYTES: Final = 1024 * 1024
+"""A larger file is shown by its hash: nobody reads its diff, and making it takes seconds."""
+
+HASHED_FILE_BYTES: Final = 64 * 1024 * 1024
+"""Hashing this takes a tenth of a second; an agent may name a larger file, and a sparse one."""
+
+DIFF_CHARACTERS: Final = 256 * 1024
+"""The rest of a longer diff is counted, not shown; the exact call is there in any case."""
+
+MCP_LINE_BYTES: Final = 16 * 1024 * 1024
+"""One MCP message: a call of `BLOB_BYTES` with every character escaped still fits."""
+
+MCP_STREAMS: Final = 256
+"""MCP connections at once; each is a running agent of this user."""
+
+MCP_CALLS_AT_ONCE: Final = 64
+"""Calls in flight on one MCP connection; an agent waits for a few, a loop for all."""
+
+SOCKET_CONNECTIONS: Final = 512
+"""Below the usual 1,024 open files, so that store, page and links keep theirs."""
+
+HELLO_WAIT_S: Final = 5.0
+"""The bridge says who it is at once; anything slower is not a bridge."""
+
+HELLO_BYTES: Final = 64 * 1024
+"""Names and paths."""
+
+AGENT_WAIT_MAX_S: Final = 24 * 3_600.0
+"""A command that waits for an answer over HTTP; it may call again."""
+
+BRIDGE_FIRST_S: Final = 3.0
+"""A client whose MCP server takes longer to start holds up its whole session."""
+
+BRIDGE_AGAIN_S: Final = 10.0
+"""A node that restarts is back in a second; an upgrade may take a few."""

@@ -1,0 +1,179 @@
+"""The gate's rules: which calls are allowed, asked about or refused; the first match wins."""
+
+import hashlib
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal
+
+import rfc8785
+
+from node.gate.match import Glob
+from sync.errors import CallerError
+
+Action = Literal["allow", "ask", "deny"]
+
+PATH_KEYS: Final = ("file_path", "notebook_path", "path")
+"""Arguments that hosts read as a path: `ask` and `deny` also see what the path comes to."""
+
+TOOLS_REMEMBERED: Final = 256
+"""Names of tools whose rules are kept picked out; agents choose names, so there is an end."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """What is wrong with a rules file, on which line, and what to write instead."""
+
+    line: int
+    reason: str
+    fix: str
+
+
+class RulesRefused(CallerError):
+    """The rules file is refused; the rules in force stay as they are."""
+
+    code: ClassVar[str] = "rules_refused"
+
+    def __init__(self, problems: list[Problem]) -> None:
+        first = problems[0]
+        more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+        super().__init__(f"Line {first.line}: {first.reason}{more}", hint=first.fix)
+        self.problems = problems
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Match:
+    """The rule that decides about a call, and how."""
+
+    rule: str
+    action: Action
+    deadline_s: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """One argument, by its path of keys, and the pattern its text must have."""
+
+    path: tuple[str, ...]
+    glob: Glob
+
+    def holds(self, arguments: object, cwd: str | None) -> bool:
+        """Whether the argument is there and has the pattern; a missing one never does."""
+        value = arguments
+        for key in self.path:
+            if not isinstance(value, Mapping) or key not in value:
+                return False
+            value = value[key]
+        if not isinstance(value, str):
+            return self._holds_json(value)
+        if self.glob.matches(value):
+            return True
+        # Only where matching makes the gate stricter: another spelling of a path that a
+        # rule guards. An `allow` is taken at its word and nothing else.
+        if self.glob.guarded or self.path[-1] not in PATH_KEYS:
+            return False
+        return self.glob.matches(plain_path(value, cwd))
+
+    def _holds_json(self, value: object) -> bool:
+        """Whether the canonical JSON of a value that is no text has the pattern."""
+        try:
+            text = rfc8785.dumps(value).decode()  # type: ignore[arg-type]
+        except (ValueError, RecursionError):
+            return not self.glob.guarded
+        return self.glob.matches(text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One `[[rule]]` of the file."""
+
+    name: str
+    tool: Glob
+    conditions: tuple[Condition, ...]
+    action: Action
+    deadline_s: float | None
+    reason: str | None
+    line: int
+
+    def applies(self, arguments: object, cwd: str | None) -> bool:
+        """Whether every condition holds; the tool has been compared before."""
+        return all(condition.holds(arguments, cwd) for condition in self.conditions)
+
+    def covers(self, later: "Rule") -> bool:
+        """Whether this certainly matches every call that the later rule matches."""
+        if not self.tool.covers(later.tool):
+            return False
+        others = {condition.path: condition.glob for condition in later.conditions}
+        return all(
+            condition.path in others and condition.glob.covers(others[condition.path])
+            for condition in self.conditions
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """A rules file that was accepted, ready to be held against calls."""
+
+    name: str
+    version: str
+    source: str
+    rules: tuple[Rule, ...]
+    _of_tool: dict[str, tuple[Rule, ...]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def match(self, tool: str, arguments: object, cwd: str | None = None) -> Match | None:
+        """The first rule that matches the call; None when none does.
+
+        With `cwd`, `ask` and `deny` rules see relative paths as the places they name.
+        """
+        for rule in self._for(tool):
+            if rule.applies(arguments, cwd):
+                return Match(
+                    rule=rule.name,
+                    action=rule.action,
+                    deadline_s=rule.deadline_s,
+                    reason=rule.reason,
+                )
+        return None
+
+    def _for(self, tool: str) -> tuple[Rule, ...]:
+        """The rules whose tool pattern has this name."""
+        picked = self._of_tool.get(tool)
+        if picked is None:
+            picked = tuple(rule for rule in self.rules if rule.tool.matches(tool))
+            if len(self._of_tool) >= TOOLS_REMEMBERED:
+                self._of_tool.clear()
+            self._of_tool[tool] = picked
+        return picked
+
+
+def version_of(source: str) -> str:
+    """How a rules file is named wherever it is shown: the beginning of its SHA-256."""
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+def plain_path(text: str, cwd: str | None) -> str:
+    """The place a path names, without `~`, `.`, `..` and doubled slashes; links stay."""
+    # As the host reads it: pathlib would keep `..` and raise where there is no such user.
+    place = os.path.join(cwd or "", os.path.expanduser(text))  # noqa: PTH111, PTH118
+    path = os.path.normpath(place)
+    return f"/{path.lstrip('/')}" if path.startswith("//") else path
+
+
+def parse(source: str, name: str = "rules") -> Rules:
+    """Read a rules file. Raises `RulesRefused` with every problem found in it."""
+    from node.gate.reading import read_rules
+
+    rules = read_rules(source)
+    return Rules(name=name, version=version_of(source), source=source, rules=rules)
+
+
+EMPTY: Final = Rules(name="rules", version=version_of(""), source="", rules=())
+"""What is in force before any rules were applied: the host itself decides when to ask."""
+
+
+def as_json(problems: list[Problem]) -> list[dict[str, Any]]:
+    """Problems as the page and `askmesh rules check --json` show them."""
+    return [{"line": p.line, "reason": p.reason, "fix": p.fix} for p in problems]
