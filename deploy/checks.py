@@ -1,0 +1,216 @@
+"""Run every check: linters, types, the page's types, and the tests; say what was left out.
+
+Called by deploy/test with the Python of the test environment. As root it installs what
+is missing from the distribution's packages; without root it says what it did without.
+"""
+
+import argparse
+import dataclasses
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CLIENTS = ROOT / "tests" / "clients"
+PYTHON = [sys.executable, "-I"]
+SIDE_BY_SIDE = ("architecture", "node", "sync", "web")
+"""Folders of tests that may run on every core at once: they share nothing, time nothing."""
+PROGRAMS = {
+    # what is looked for: (the first of these on PATH, the packages that bring it)
+    "a browser": (("chromium", "chromium-browser", "google-chrome"), ("chromium",)),
+    "Node.js": (("node",), ("nodejs",)),
+    "npm": (("npm",), ("npm",)),
+    "git": (("git",), ("git",)),
+}
+
+
+@dataclasses.dataclass(kw_only=True)
+class Tally:
+    """What came of the run so far."""
+
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)
+    lines: list[str] = dataclasses.field(default_factory=list)
+    skipped: list[str] = dataclasses.field(default_factory=list)
+
+    def note(self, name: str, *, ok: bool, seconds: float) -> None:
+        """Record that the part called `name` ended."""
+        self.lines.append(f"{'ok    ' if ok else 'FAILED'}  {seconds:6.1f} s  {name}")
+
+    def skip(self, what: str, why: str) -> None:
+        """Record that `what` could not be run."""
+        self.counts["skipped"] += 1
+        self.skipped.append(f"{what}: {why}")
+
+
+def main() -> int:
+    """Run what the options ask for; 0 only if nothing failed (with --no-skips: nor skipped)."""
+    options = read_options()
+    os.chdir(ROOT)
+    tally = Tally()
+    if not options.quick:
+        install_programs(tally)
+        install_node_packages(tally)
+    if options.bench:
+        return run([*PYTHON, "-m", "pytest", "tests/bench", "-m", "bench", "-s", "--timeout=0"])
+    if not options.expression:
+        check_sources(tally, quick=options.quick)
+    run_tests(tally, options)
+    return report(tally, no_skips=options.no_skips)
+
+
+def read_options() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="deploy/test", description="Run every check.")
+    parser.add_argument("--quick", action="store_true", help="no browser, no Node packages")
+    parser.add_argument("-k", dest="expression", metavar="EXPR", help="only tests that match")
+    parser.add_argument("--bench", action="store_true", help="only measure, and print numbers")
+    parser.add_argument("--no-skips", action="store_true", help="what is skipped is a failure")
+    options = parser.parse_args()
+    if options.no_skips and options.quick:
+        parser.error("--quick leaves things out, which --no-skips forbids")
+    return options
+
+
+def run(command: list[str]) -> int:
+    """Run `command` with its output shown; its exit code."""
+    print(f"\n$ {' '.join(command)}".replace(sys.executable, "python"), flush=True)
+    return subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
+
+
+def install_programs(tally: Tally) -> None:
+    """Install the programs that are missing, where this can be done."""
+    missing = {
+        what: packages
+        for what, (names, packages) in PROGRAMS.items()
+        if not any(map(shutil.which, names))
+    }
+    if not missing:
+        return
+    packages = [package for group in missing.values() for package in group]
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        how = f"as root, deploy/test installs it (apt-get install {' '.join(packages)})"
+        for what in missing:
+            tally.skip(f"what needs {what}", f"not installed; {how}")
+        return
+    print(f"Installing {' '.join(packages)} from the distribution's packages …", flush=True)
+    apt = ["apt-get", "-q", "-o", "Acquire::Retries=3", "-o", "Dpkg::Use-Pty=0"]
+    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
+    for pause_s in (0, 5, 20):
+        time.sleep(pause_s)
+        if run([*apt, "update"]) == 0 and run([*apt, "install", "-y", *packages]) == 0:
+            return
+    tally.skip(f"what needs {', '.join(missing)}", "the distribution's packages did not install")
+
+
+def install_node_packages(tally: Tally) -> None:
+    """Install the locked Node packages, unless these very ones are here."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        tally.skip("TypeScript's client, Claude Code, axe, types of the page", "no Node.js or npm")
+        return
+    wanted = hashlib.sha256((CLIENTS / "package-lock.json").read_bytes()).hexdigest()
+    marker = CLIENTS / "node_modules" / ".askmesh-lock"
+    if marker.exists() and marker.read_text() == wanted:
+        return
+    print("Installing the Node packages of tests/clients …", flush=True)
+    # No script of a package runs, but for the one that puts Claude Code's binary in place.
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(CLIENTS)]
+    claude = CLIENTS / "node_modules" / "@anthropic-ai" / "claude-code" / "install.cjs"
+    if run([*npm, "--prefer-offline", "--loglevel=error"]) or run(["node", str(claude)]):
+        tally.skip("what needs Node packages", "npm ci failed (see above)")
+        return
+    marker.write_text(wanted)
+
+
+def check_sources(tally: Tally, *, quick: bool) -> None:
+    """Lint, check the format and the types; each is one check."""
+    checks = {
+        "ruff check": [*PYTHON, "-m", "ruff", "check", "."],
+        "ruff format": [*PYTHON, "-m", "ruff", "format", "--check", "."],
+        "mypy --strict": [*PYTHON, "-m", "mypy", "--strict"],
+        "mypy --strict deploy": [*PYTHON, "-m", "mypy", "--strict", *map(str, scripts())],
+    }
+    compiler = CLIENTS / "node_modules" / ".bin" / "tsc"
+    if not quick and compiler.exists():
+        checks["tsc --checkJs web/static"] = [str(compiler), "-p", "jsconfig.json"]
+    for name, command in checks.items():
+        began = time.monotonic()
+        ok = run(command) == 0
+        tally.note(name, ok=ok, seconds=time.monotonic() - began)
+        tally.counts["passed" if ok else "failed"] += 1
+
+
+def scripts() -> list[Path]:
+    """The Python scripts beside this one."""
+    return sorted((ROOT / "deploy").glob("*.py"))
+
+
+def run_tests(tally: Tally, options: argparse.Namespace) -> None:
+    """Run the tests: those that may share the machine at once, then the others in turn."""
+    folders = sorted(
+        path.name
+        for path in (ROOT / "tests").iterdir()
+        if path.name != "bench" and any(path.rglob("test_*.py"))
+    )
+    together = [f"tests/{name}" for name in folders if name in SIDE_BY_SIDE]
+    alone = [f"tests/{name}" for name in folders if name not in SIDE_BY_SIDE]
+    chosen = "not bench and not browser and not npm and not slow" if options.quick else "not bench"
+    common = ["-m", chosen, "--durations=8", "--durations-min=2"]
+    common += ["-k", options.expression] if options.expression else []
+    workers = str(min(4, os.cpu_count() or 1))
+    if together:
+        pytest(tally, "tests of parts", [*together, *common, "-n", workers, "--dist=loadfile"])
+    if alone:
+        pytest(tally, "tests of the whole", [*alone, *common])
+
+
+def pytest(tally: Tally, name: str, arguments: list[str]) -> None:
+    """Run pytest and add what it counted."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        code = run([*PYTHON, "-m", "pytest", *arguments, f"--junit-xml={results}"])
+        before = tally.counts["failed"]
+        if results.exists():
+            count(tally, results)
+    ok = code in {0, 5}  # 5: none was chosen, which -k makes likely in one of the two runs
+    if not ok and tally.counts["failed"] == before:
+        tally.counts["failed"] += 1
+    tally.note(name, ok=ok, seconds=time.monotonic() - began)
+
+
+def count(tally: Tally, results: Path) -> None:
+    """Add the results in pytest's own report."""
+    for case in ET.parse(results).iter("testcase"):  # noqa: S314 - we had it written
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.counts["failed"] += 1
+        elif skipped is not None:
+            name = f"{case.get('classname', '')}.{case.get('name', '')}"
+            tally.skip(name, skipped.get("message", ""))
+        else:
+            tally.counts["passed"] += 1
+
+
+def report(tally: Tally, *, no_skips: bool) -> int:
+    """Print what was run, what was left out and why, and the closing line; the exit code."""
+    print("\n" + "\n".join(tally.lines))
+    if tally.skipped:
+        print("\nLeft out:")
+        for line, times in Counter(tally.skipped).items():
+            print(f"  {line}" + (f" ({times} times)" if times > 1 else ""))
+    passed, failed, skipped = (tally.counts[name] for name in ("passed", "failed", "skipped"))
+    if no_skips and skipped:
+        print("\nNothing may be left out here (--no-skips), so this run has failed.")
+    print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed or not passed or (no_skips and skipped) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

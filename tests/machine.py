@@ -1,0 +1,36 @@
+"""What this machine lacks for some tests, in words that a report can show."""
+
+import hashlib
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CLIENTS = ROOT / "tests" / "clients"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@cache
+def lacking() -> dict[str, str]:
+    """Why tests with a marker cannot run here, by marker; absent means that they can."""
+    reasons = {
+        "root": "" if os.geteuid() == 0 else "needs root",
+        "browser": "" if browser() else "needs Chromium (deploy/test installs it as root)",
+        "npm": "" if node_packages() else "needs the Node packages (deploy/test installs them)",
+    }
+    return {marker: reason for marker, reason in reasons.items() if reason}
+
+
+def browser() -> str | None:
+    """The path of a Chromium, or None."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def node_packages() -> Path | None:
+    """The folder of the locked Node packages, or None when they are not these."""
+    folder = CLIENTS / "node_modules"
+    marker = folder / ".askmesh-lock"
+    wanted = hashlib.sha256((CLIENTS / "package-lock.json").read_bytes()).hexdigest()
+    here = shutil.which("node") and marker.exists() and marker.read_text() == wanted
+    return folder if here else None
