@@ -45,11 +45,12 @@ def main() -> int:
     parser.add_argument("lock", type=Path)
     options = parser.parse_args()
     try:
-        with held(options.directory):
-            refresh(options.directory, options.lock)
-            if options.command:
-                write_command(options.directory)
-    except Failed as failure:
+        if not is_current(options.directory, options.lock):
+            with held(options.directory):
+                refresh(options.directory, options.lock)
+        if options.command:
+            write_command(options.directory)
+    except (Failed, OSError) as failure:
         print(failure, file=sys.stderr)
         return 1
     return 0
@@ -71,27 +72,38 @@ def held(directory: Path) -> Iterator[None]:
         yield
 
 
+def is_current(directory: Path, lock: Path) -> bool:
+    """Whether the environment was made whole from `lock` with a Python like this one."""
+    return made_from(directory) == signature(lock) and runs(directory / "bin" / "python")
+
+
 def refresh(directory: Path, lock: Path) -> None:
-    """Install exactly what `lock` names, unless that was done already."""
-    wanted = f"{sys.version_info.major}.{sys.version_info.minor} {digest(lock)}\n"
-    marker = directory / MARKER
-    python = directory / "bin" / "python"
-    made = marker.read_text() if marker.exists() else ""
-    if made == wanted and runs(python):
+    """Install exactly what `lock` names, unless another run just did."""
+    if is_current(directory, lock):
         return
     check_modules()
-    marker.unlink(missing_ok=True)
-    same_python = made.partition(" ")[0] == wanted.partition(" ")[0]
+    python = directory / "bin" / "python"
+    same_python = made_from(directory).partition(" ")[0] == signature(lock).partition(" ")[0]
+    (directory / MARKER).unlink(missing_ok=True)
     if not (same_python and runs(python)):
         print(f"Making {directory.name} with Python {sys.version.split()[0]} …", flush=True)
         run_or_fail([sys.executable, "-I", "-m", "venv", "--clear", str(directory)])
     install(python, lock)
-    marker.write_text(wanted)
+    (directory / MARKER).write_text(signature(lock))
 
 
-def digest(lock: Path) -> str:
-    """The hash that tells one lock from another."""
-    return hashlib.sha256(lock.read_bytes()).hexdigest()
+def made_from(directory: Path) -> str:
+    """What the marker says; nothing when the environment is not whole."""
+    try:
+        return (directory / MARKER).read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def signature(lock: Path) -> str:
+    """What tells one Python and lock from another."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"{python} {hashlib.sha256(lock.read_bytes()).hexdigest()}\n"
 
 
 def runs(python: Path) -> bool:
