@@ -24,10 +24,14 @@ SIDE_BY_SIDE = ("architecture", "node", "sync", "web")
 """Folders of tests that may run on every core at once: they share nothing, time nothing."""
 PROGRAMS = {
     # what is looked for: (the first of these on PATH, the packages that bring it)
-    "a browser": (("chromium", "chromium-browser", "google-chrome"), ("chromium",)),
+    "a browser": (
+        ("chromium", "chromium-browser", "google-chrome"),
+        ("chromium", "fonts-liberation"),
+    ),
     "Node.js": (("node",), ("nodejs",)),
     "npm": (("npm",), ("npm",)),
     "git": (("git",), ("git",)),
+    "mount namespaces": (("unshare",), ("util-linux", "mount")),
 }
 
 
@@ -84,29 +88,39 @@ def run(command: list[str]) -> int:
     return subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
 
 
-def install_programs(tally: Tally) -> None:
-    """Install the programs that are missing, where this can be done."""
-    missing = {
+def missing_programs() -> dict[str, tuple[str, ...]]:
+    """What is not on PATH, with the packages that bring it."""
+    return {
         what: packages
         for what, (names, packages) in PROGRAMS.items()
         if not any(map(shutil.which, names))
     }
+
+
+def install_programs(tally: Tally) -> None:
+    """Install the programs that are missing, where this can be done."""
+    missing = missing_programs()
     if not missing:
         return
     packages = [package for group in missing.values() for package in group]
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        how = f"as root, deploy/test installs it (apt-get install {' '.join(packages)})"
-        for what in missing:
-            tally.skip(f"what needs {what}", f"not installed; {how}")
-        return
+    why = f"not installed; as root, deploy/test installs it: {' '.join(packages)}"
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        install_packages(packages)
+        why = "the distribution's packages did not bring it (see above)"
+    for what in missing_programs():
+        tally.skip(f"what needs {what}", why)
+
+
+def install_packages(packages: list[str]) -> None:
+    """Install the distribution's `packages`; a mirror may need a second try."""
     print(f"Installing {' '.join(packages)} from the distribution's packages …", flush=True)
     apt = ["apt-get", "-q", "-o", "Acquire::Retries=3", "-o", "Dpkg::Use-Pty=0"]
+    install = [*apt, "install", "-y", "--no-install-recommends", *packages]
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
     for pause_s in (0, 5, 20):
         time.sleep(pause_s)
-        if run([*apt, "update"]) == 0 and run([*apt, "install", "-y", *packages]) == 0:
+        if run([*apt, "update"]) == 0 and run(install) == 0:
             return
-    tally.skip(f"what needs {', '.join(missing)}", "the distribution's packages did not install")
 
 
 def install_node_packages(tally: Tally) -> None:

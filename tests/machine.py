@@ -3,8 +3,11 @@
 import hashlib
 import os
 import shutil
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = ROOT / "tests" / "clients"
@@ -20,6 +23,14 @@ def lacking() -> dict[str, str]:
         "npm": "" if node_packages() else "needs the Node packages (deploy/test installs them)",
     }
     return {marker: reason for marker, reason in reasons.items() if reason}
+
+
+def skip_what_cannot_run(items: Iterable[pytest.Item]) -> None:
+    """Mark each test that needs what is lacking as skipped, with the reason."""
+    for item in items:
+        for marker, reason in lacking().items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def browser() -> str | None:
