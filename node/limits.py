@@ -121,9 +121,3 @@ HELLO_BYTES: Final = 64 * 1024
 
 AGENT_WAIT_MAX_S: Final = 24 * 3_600.0
 """A command that waits for an answer over HTTP; it may call again."""
-
-BRIDGE_FIRST_S: Final = 3.0
-"""A client whose MCP server takes longer to start holds up its whole session."""
-
-BRIDGE_AGAIN_S: Final = 10.0
-"""A node that restarts is back in a second; an upgrade may take a few."""
