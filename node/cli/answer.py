@@ -1,0 +1,209 @@
+"""A person answers from the terminal: sees the ask whole, says yes, types the passphrase."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from node.bridge.client import Refused
+from node.cli.card_text import ask_lines
+from node.cli.output import json_option, print_json
+from node.cli.page import Page, PageRefused
+from node.cli.place import Place, pass_place
+from node.cli.stop import KEPT, Stop
+from node.cli.terminal import Terminal, signed_in
+from sync.decide.visible import visible, visible_line
+
+RULING_S: Final = 5.0
+"""How long to wait for the home's ruling before saying that the vote is on its way."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """What the person wants to say, as the options put it."""
+
+    decision: str
+    """`allow`, `deny`, `answer`, `decline` or `take_back`."""
+    choice: str | None = None
+    text: str | None = None
+    because: str | None = None
+
+
+@click.command()
+@click.argument("ask_id", metavar="ID")
+@click.option("--allow", is_flag=True, help="Let the call run, once, exactly as shown.")
+@click.option("--deny", is_flag=True, help="Refuse the call.")
+@click.option("--decline", is_flag=True, help="Leave the question without an answer.")
+@click.option("--choose", metavar="O", help="Answer by an option: its label or its number.")
+@click.option("--text", metavar="T", help="Answer in your own words (also beside --choose).")
+@click.option("--take-back", is_flag=True, help="Take your answer back, until the agent has it.")
+@click.option("--because", metavar="T", help="Your reason; the agent is told.")
+@click.option("--seen", metavar="HASH", help="Refuse unless this is still what is shown.")
+@json_option
+@pass_place
+def answer(
+    place: Place,
+    *,
+    ask_id: str,
+    allow: bool,
+    deny: bool,
+    decline: bool,
+    choose: str | None,
+    text: str | None,
+    take_back: bool,
+    because: str | None,
+    seen: str | None,
+    as_json: bool,
+) -> None:
+    """Answer an ask. For people: needs a terminal and your passphrase.
+
+    Shows the ask with its exact call, asks y/N, then for the passphrase. Without a
+    terminal it is refused; no option or variable can give the passphrase. Ends with 4
+    when the answer is recorded and its machine has not ruled on it yet.
+
+    Example: askmesh answer k7qf-142 --allow
+
+    Example: askmesh answer k7qf-143 --choose 2 --because "the old one is full"
+    """
+    flags = {"allow": allow, "deny": deny, "decline": decline, "take_back": take_back}
+    wish = _wish([name for name, said in flags.items() if said], choose, text, because)
+    with Terminal() as terminal:
+        detail = place.call("show", {"ask_id": ask_id})
+        ask = detail["ask"]
+        _check_seen(ask, seen)
+        wish = _resolved(wish, ask)
+        terminal.show(["", *ask_lines(detail, _now(place)), ""])
+        _check_here(detail, wish)
+        terminal.confirm(_question(wish, ask))
+        with signed_in(place, terminal) as page:
+            shown = _unchanged(page, ask)
+            receipt = _send(page, shown, wish)
+    _report(receipt, as_json=as_json)
+
+
+def _wish(said: list[str], choice: str | None, text: str | None, because: str | None) -> Wish:
+    """The one thing wanted. Raises a usage error when it is none or several."""
+    if choice is not None or text is not None:
+        said = [*said, "answer"]
+    if len(said) != 1:
+        raise click.UsageError(
+            "Say one thing: --allow, --deny, --decline, --choose, --text or --take-back."
+        )
+    if said[0] == "take_back" and because is not None:
+        raise click.UsageError("An answer is taken back without a reason.")
+    return Wish(decision=said[0], choice=choice, text=text, because=because)
+
+
+def _check_seen(ask: dict[str, Any], seen: str | None) -> None:
+    if seen is not None and seen.lower() != ask["seen"]:
+        raise Stop(
+            f"{ask['short']} is not what --seen names: it shows {ask['seen']} now.",
+            hint="Read it again with `askmesh show`, and answer what it says there.",
+            code="stale",
+        )
+
+
+def _resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
+    """The wish with the option's id in place of what was typed for it."""
+    if wish.choice is None:
+        return wish
+    options = ask["options"]
+    by_label = [option for option in options if option["label"] == wish.choice]
+    by_id = [option for option in options if option["id"] == wish.choice]
+    number = int(wish.choice) if wish.choice.isascii() and wish.choice.isdigit() else 0
+    by_number = options[number - 1 : number] if number > 0 else []
+    for found in (by_label, by_id, by_number):
+        if len(found) == 1:
+            return Wish(
+                decision=wish.decision,
+                choice=found[0]["id"],
+                text=wish.text,
+                because=wish.because,
+            )
+    labels = ", ".join(f"{n}. {option['label']}" for n, option in enumerate(options, 1))
+    raise Stop(
+        f"{ask['short']} has no option {wish.choice!r}.",
+        hint=f"Choose one of: {labels}" if labels else "It has no options; use --text.",
+        code="invalid",
+    )
+
+
+def _check_here(detail: dict[str, Any], wish: Wish) -> None:
+    call = detail["ask"]["call"]
+    if wish.decision == "allow" and call is not None and detail["call"] is None:
+        raise Stop(
+            "The exact call is not on this machine, so it cannot be allowed here.",
+            hint="Allow it where the call can be read, or deny it here.",
+        )
+
+
+def _question(wish: Wish, ask: dict[str, Any]) -> str:
+    if wish.decision == "take_back":
+        return f"Take your answer to {ask['short']} back?"
+    if wish.decision == "answer":
+        label = next((o["label"] for o in ask["options"] if o["id"] == wish.choice), None)
+        said = " and ".join(repr(part) for part in (label, wish.text) if part is not None)
+        return visible_line(f"Answer {ask['short']} with {said}?")
+    return f"{wish.decision.capitalize()} {ask['short']}?"
+
+
+def _unchanged(page: Page, shown: dict[str, Any]) -> dict[str, Any]:
+    """The ask as the signed-in person sees it. Raises `Stop` when it is another one by now."""
+    now = page.get("asks", shown["id"])["ask"]
+    if now["seen"] != shown["seen"]:
+        raise Stop(
+            f"{shown['short']} was changed while you read it, so nothing was sent.",
+            hint="Run the command again and read the new version.",
+            code="stale",
+        )
+    found: dict[str, Any] = now
+    return found
+
+
+def _send(page: Page, ask: dict[str, Any], wish: Wish) -> dict[str, Any]:
+    if wish.decision == "take_back":
+        return page.delete("asks", ask["id"], "votes", "mine")
+    body = {"decision": wish.decision, "seen": ask["seen"], "wait_s": RULING_S}
+    optional = {"choice": wish.choice, "text": wish.text, "because": wish.because}
+    body |= {name: value for name, value in optional.items() if value is not None}
+    try:
+        return page.post("asks", ask["id"], "votes", body=body)
+    except PageRefused as error:
+        raise _closed(error, ask) from error
+
+
+def _closed(error: PageRefused, ask: dict[str, Any]) -> Exception:
+    """What a refused vote means; with the final when the ask is closed already."""
+    final = error.error.get("final")
+    if not isinstance(final, dict):
+        return error
+    by = f" by {final['by']}" if final.get("by") else ""
+    label = f" ({final['label']})" if final.get("label") else ""
+    stop = Stop(
+        f"{ask['short']} was {final['outcome']}{by}{label} already; your answer does not count.",
+        hint="Look at it with `askmesh show`.",
+        code=error.code,
+    )
+    stop.more = {"final": final}
+    return stop
+
+
+def _report(receipt: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(receipt)
+    else:
+        click.echo(visible(receipt["ask"]["card"]["sentence"]))
+    if receipt["state"] == "recorded":
+        click.get_current_context().exit(KEPT)
+    if receipt["state"] not in {"accepted", "counted", "taken_back"}:
+        raise Stop(
+            f"The answer does not count: {receipt['state'].replace('_', ' ')}.",
+            code=receipt["state"],
+        )
+
+
+def _now(place: Place) -> int:
+    try:
+        return int(place.node()["now"])
+    except (KeyError, Refused):
+        return 0

@@ -1,0 +1,95 @@
+"""What is well with this node and what is not, each with its remedy: `doctor`."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import click
+
+from node.cli.examination import Finding, examine
+from node.cli.output import json_option, plural, print_json
+from node.cli.place import Place, pass_place
+from node.cli.stop import REFUSED
+from sync.decide.visible import visible
+
+PATIENCE_S: Final = 1.0
+"""Work that takes longer says that it goes on."""
+
+MARKS: Final = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Rebuild the tables from the log and compare them.")
+@json_option
+@pass_place
+def doctor(place: Place, *, rebuild: bool, as_json: bool) -> None:
+    """Look at data directory, store, lock, socket, ports, modes and the gate.
+
+    Changes nothing. Each fault comes with its remedy; ends with 1 when there is one.
+
+    Example: askmesh doctor --rebuild
+    """
+    findings: list[Finding] = []
+    for finding in (*examine(place.home), *(_rebuilt(place.home) if rebuild else ())):
+        findings.append(finding)
+        if not as_json:
+            _print(finding)
+    faults = [finding for finding in findings if finding.level == "fault"]
+    if as_json:
+        rows = [
+            {"about": f.about, "level": f.level, "what": f.what, "remedy": f.remedy}
+            for f in findings
+        ]
+        print_json({"ok": not faults, "home": place.home, "findings": rows})
+    elif faults:
+        click.echo(f"{plural(len(faults), 'fault')} found.")
+    else:
+        click.echo("All is well.")
+    if faults:
+        click.get_current_context().exit(REFUSED)
+
+
+def _print(finding: Finding) -> None:
+    click.echo(visible(f"{MARKS[finding.level]}  {finding.about:<10} {finding.what}"))
+    if finding.remedy:
+        click.echo(visible(f"                   → {finding.remedy}"))
+
+
+def _rebuilt(home: str) -> Iterator[Finding]:
+    """Whether the tables rebuilt from the log equal the live ones."""
+    from node.store.rebuild import compare
+
+    differences = with_progress(lambda: compare(home), "comparing the rebuilt tables")
+    for difference in differences:
+        yield Finding(
+            about="rebuild",
+            level="fault",
+            what=difference,
+            remedy="Stop the node, keep a copy of store.db, and report this difference.",
+        )
+    if not differences:
+        yield Finding(about="rebuild", what="The tables rebuilt from the log equal the live ones.")
+
+
+def with_progress(work: Callable[[], list[str]], words: str) -> list[str]:
+    """Do the work; when it takes longer than a second, say each second that it goes on."""
+    result: list[list[str]] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    seconds = 0
+    while thread.is_alive():
+        thread.join(PATIENCE_S)
+        if thread.is_alive():
+            seconds += 1
+            click.echo(f"… {words} ({seconds} s)", err=True)
+    if failure:
+        raise failure[0]
+    return result[0]

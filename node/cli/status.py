@@ -1,0 +1,80 @@
+"""How the node fares, in a few lines or one: `status`."""
+
+from typing import Any
+
+import click
+
+from node.cli.durations import ago
+from node.cli.output import json_option, plural, print_json, print_table
+from node.cli.place import Place, pass_place
+from node.cli.running import need_serving
+from sync.decide.visible import visible_line
+
+HEADS = ("SESSION", "PROJECT", "GATE", "HEARD", "OPEN", "SAYS")
+
+
+@click.command()
+@click.option("--short", is_flag=True, help="One line, for a prompt or a status bar.")
+@json_option
+@pass_place
+def status(place: Place, *, short: bool, as_json: bool) -> None:
+    """Show the node, its ports, who can answer, and the agents' sessions.
+
+    Ends with 3 when no node runs.
+
+    Example: askmesh status --short
+    """
+    node = place.node()
+    if as_json:
+        print_json(node | {"home": place.home})
+    elif short:
+        click.echo(_short(node))
+    else:
+        _print_long(place, node)
+
+
+def _short(node: dict[str, Any]) -> str:
+    counts = node["counts"]
+    return f"{plural(counts['open'], 'open ask')}, {plural(counts['unread'], 'unread note')}"
+
+
+def _print_long(place: Place, node: dict[str, Any]) -> None:
+    running = need_serving(place.home)
+    rows = [
+        ("machine", f"{node['machine']['name']} ({node['machine']['short']})"),
+        ("page", f"{running.page}  (pid {running.pid}, version {node['version']})"),
+        ("data", place.home),
+        ("people", _people(node)),
+        ("asks", _short(node)),
+        ("rules", _rules(node["rules"])),
+    ]
+    for name, text in rows:
+        click.echo(visible_line(f"{name:<9}{text}"))
+    if node["sessions"]:
+        click.echo()
+        now = node["now"]
+        cells = [_session(session, now) for session in node["sessions"]]
+        print_table(HEADS, cells, wide=len(HEADS) - 1)
+
+
+def _people(node: dict[str, Any]) -> str:
+    if not node["has_person"]:
+        return "nobody has signed in yet; asks are kept (`askmesh down`, then `askmesh up`)"
+    return f"{node['reach']} can answer now"
+
+
+def _rules(rules: dict[str, Any] | None) -> str:
+    if rules is None:
+        return "none applied; the agent's host decides when to ask"
+    return f"{rules['name']}, version {rules['version']}, {plural(rules['count'], 'rule')}"
+
+
+def _session(session: dict[str, Any], now: int) -> tuple[str, ...]:
+    return (
+        f"{session['agent']} {session['id'][:8]}",
+        session["project_name"],
+        "in force" if session["gate"] == "in_force" else "not seen",
+        ago(session["last_heard"], now),
+        str(session["open_asks"]),
+        "ended" if session["ended"] else session["status"],
+    )
