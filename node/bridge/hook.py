@@ -169,7 +169,9 @@ class Errand:
         """The node's reply. Raises `NodeAway`, `Refused` and `Gone`."""
         while True:
             try:
-                return self.ask()
+                reply = self.ask()
+                self.look()
+                return reply
             except NodeAway:
                 if not self.starts or self.left() <= 0:
                     raise

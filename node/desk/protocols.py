@@ -11,7 +11,7 @@ import msgspec
 
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from node.gate.call import Call
-from node.gate.rules import Match
+from node.gate.rules import Match, Rules
 
 Progress = Callable[[float], Awaitable[None]]
 """Told the seconds since the ask was raised, rising over a restart of the node."""
@@ -113,8 +113,8 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What the gate needs: asks that it alone may pick up."""
 
-    async def rules(self) -> "Any":
-        """The `node.gate.rules.Rules` in force (empty when none were ever applied)."""
+    async def rules(self) -> Rules:
+        """The rules in force (empty when none were ever applied)."""
         ...
 
     async def hold(self, hold: GateHold) -> GateVerdict:

@@ -14,7 +14,7 @@ from node import limits
 from node.desk.protocols import Gate, GateHold
 from node.desk.requests import Asker
 from node.gate.call import Call, CallRefused, make_call
-from node.gate.rules import Match, Rules
+from node.gate.rules import Match
 from sync.errors import AskmeshError
 
 log = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ async def _gate(hook: Hook) -> dict[str, Any] | None:
         return decision(hook.stage, allow=True, sentence="askmesh's own tools are allowed.")
     arguments = hook.event.get("tool_input")
     call = await asyncio.to_thread(make_call, tool, arguments, hook.text("cwd"))
-    rules: Rules = await hook.gate.rules()
+    rules = await hook.gate.rules()
     match = rules.match(call.tool, call.arguments, call.cwd)
     if match and match.action == "deny":
         return _denied(hook.stage, match)
