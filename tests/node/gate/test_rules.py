@@ -93,7 +93,8 @@ def test_a_shell_cannot_be_slipped_past_an_allow() -> None:
 def test_a_missing_argument_never_matches() -> None:
     rules = parse(rule(arguments='{ command = "*" }'))
     assert rules.match("Bash", {"command": ""}) is not None
-    for arguments in ({}, {"commands": "x"}, None, [], "command", 5):
+    others: list[object] = [{}, {"commands": "x"}, None, [], "command", 5]
+    for arguments in others:
         assert rules.match("Bash", arguments) is None
 
 
