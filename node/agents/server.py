@@ -6,6 +6,7 @@ a thread, once the node serves.
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
@@ -159,7 +160,8 @@ class Pump:
         try:
             message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            await self._stream.send_error(PARSE_ERROR, "The line is not a JSON-RPC message.")
+            sentence = "The line is not a JSON-RPC message."
+            await self._stream.send_error(PARSE_ERROR, sentence, id_of(line))
             return
         if isinstance(message, types.JSONRPCRequest):
             if len(self._in_flight) >= MCP_CALLS_AT_ONCE:
@@ -185,6 +187,15 @@ class Pump:
                         self._in_flight.discard(message.id if message.id is not None else "")
                     text = message.model_dump_json(by_alias=True, exclude_unset=True)
                     await self._stream.send(text.encode() + b"\n")
+
+
+def id_of(line: bytes) -> str | int | None:
+    """The id of what is not quite a message, so that whoever sent it need not wait for ever."""
+    try:
+        request = json.loads(line)["id"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return request if isinstance(request, str | int) else None
 
 
 @contextlib.asynccontextmanager

@@ -49,8 +49,7 @@ class Start:
             except NodeAway as away:
                 self.begin()
                 if self.problem:
-                    sentence = f"The node could not start: {self.problem}"
-                    raise NodeAway(sentence, hint="Run `askmesh up` to see why.") from away
+                    raise self.failed() from away
                 if time.monotonic() >= until:
                     raise
             time.sleep(LOOK_S)
@@ -60,10 +59,7 @@ class Start:
         if self.begun:
             return
         if not is_initialised(self.home):
-            raise NodeAway(
-                f"There is no node in {self.home}: askmesh was not set up there.",
-                hint="Run `askmesh up` once in a terminal.",
-            )
+            raise not_set_up(self.home)
         self.begun = True
         threading.Thread(target=self.run, daemon=True).start()
 
@@ -100,6 +96,12 @@ class Start:
         """The node's log file."""
         return os.path.join(self.home, "node.log")
 
+    def failed(self) -> NodeAway:
+        """The error for a node that ended before it answered."""
+        return NodeAway(
+            f"The node could not start: {self.problem}", hint="Run `askmesh up` to see why."
+        )
+
     def last_words(self) -> str:
         """Why the process ended: the last line of its log."""
         try:
@@ -109,6 +111,14 @@ class Start:
         except OSError:
             lines = []
         return lines[-1] if lines else "it gave no reason"
+
+
+def not_set_up(home: str) -> NodeAway:
+    """The error for a data directory in which no fleet was begun: no client begins one."""
+    return NodeAway(
+        f"There is no node in {home}: askmesh was not set up there.",
+        hint="Run `askmesh up` once in a terminal.",
+    )
 
 
 def command(home: str) -> list[str]:
