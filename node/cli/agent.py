@@ -24,7 +24,7 @@ PASSED_ON: Final = {
 """Settings of the two commands whose words belong to the bridge."""
 
 
-@click.group()
+@click.group(short_help="Install into an agent: MCP and gate.")
 def agent() -> None:
     """Make an agent use askmesh: its MCP server and the hooks of the gate.
 
@@ -41,7 +41,7 @@ _scope_option: Final = click.option(
 )
 
 
-@agent.command()
+@agent.command(short_help="Write MCP server and hooks.")
 @click.argument("host", type=HOSTS)
 @_scope_option
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -55,7 +55,7 @@ def install(place: Place, *, host: str, scope: str, dry_run: bool, as_json: bool
     _change(place, host, scope, remove=False, dry_run=dry_run, as_json=as_json)
 
 
-@agent.command()
+@agent.command(short_help="Take MCP server and hooks out again.")
 @click.argument("host", type=HOSTS)
 @_scope_option
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -69,7 +69,7 @@ def uninstall(place: Place, *, host: str, scope: str, dry_run: bool, as_json: bo
     _change(place, host, scope, remove=True, dry_run=dry_run, as_json=as_json)
 
 
-@agent.command()
+@agent.command(short_help="Look whether it is installed right.")
 @click.argument("host", type=HOSTS)
 @_scope_option
 @json_option
@@ -95,7 +95,11 @@ def check(place: Place, *, host: str, scope: str, as_json: bool) -> None:
         click.get_current_context().exit(REFUSED)
 
 
-@click.command(context_settings=PASSED_ON, add_help_option=False)
+@click.command(
+    context_settings=PASSED_ON,
+    add_help_option=False,
+    short_help="Serve an agent over MCP; hosts start it.",
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @pass_place
 def mcp(place: Place, *, words: tuple[str, ...]) -> None:
@@ -107,7 +111,11 @@ def mcp(place: Place, *, words: tuple[str, ...]) -> None:
     _become(["mcp", *words])
 
 
-@click.command(context_settings=PASSED_ON, add_help_option=False)
+@click.command(
+    context_settings=PASSED_ON,
+    add_help_option=False,
+    short_help="Bring a hook event to the gate.",
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @pass_place
 def hook(place: Place, *, words: tuple[str, ...]) -> None:

@@ -58,12 +58,10 @@ def ask(
 
     Example: askmesh ask --kind approval --title "Deploy" --call '{"tool":"deploy","arguments":{}}'
     """
-    if detail == "-" and call_text == "-":
-        raise click.UsageError("Only one of --detail and --call can read standard input.")
     flag: dict[str, Any] = {
         "kind": kind,
         "title": title,
-        "detail": sys.stdin.read() if detail == "-" else detail,
+        "detail": _text(detail),
         "options": [{"label": label} for label in options],
         "call": _call(call_text),
         "deadline_s": deadline,
@@ -126,11 +124,16 @@ def withdraw(place: Place, *, ask_id: str, reason: str, as_json: bool) -> None:
         click.echo(f"{reply['id']} is withdrawn.")
 
 
+def _text(given: str) -> str:
+    """The text as given; `-` stands for standard input."""
+    return sys.stdin.read() if given == "-" else given
+
+
 def _call(text: str | None) -> object:
     if text is None:
         return None
     try:
-        text = sys.stdin.read() if text == "-" else text
+        text = _text(text)
         value: object = json.loads(text, parse_constant=_no_number)
         return value
     except (ValueError, RecursionError) as error:

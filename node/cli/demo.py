@@ -35,7 +35,7 @@ SAMPLES: Final[tuple[dict[str, Any], ...]] = (
 )
 
 
-@click.command()
+@click.command(short_help="Try it out with two sample asks.")
 @click.option("--wait", type=Duration(), default="10m", help="How long to wait. Default: 10m.")
 @pass_place
 def demo(place: Place, *, wait: float) -> None:

@@ -18,7 +18,7 @@ PATIENCE_S: Final = 1.0
 MARKS: Final = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
 
 
-@click.command()
+@click.command(short_help="Find what is wrong, and its remedy.")
 @click.option("--rebuild", is_flag=True, help="Rebuild the tables from the log and compare them.")
 @json_option
 @pass_place

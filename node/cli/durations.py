@@ -6,8 +6,8 @@ from typing import Final
 import click
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_FORM: Final = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
+_FORM: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[smhdw])+")
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
 _STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 

@@ -128,14 +128,21 @@ def remove_left_over(home: str) -> None:
         file.unlink(missing_ok=True)
 
 
-def show_in_browser(home: str, link: str, program: str, environment: Mapping[str, str]) -> bool:
+def show_in_browser(
+    home: str,
+    link: str,
+    program: str,
+    environment: Mapping[str, str],
+    *,
+    kept_s: int = PAGE_KEPT_S,
+) -> bool:
     """Open the link by a private file that redirects, so that it stands in no argument list."""
     descriptor, name = tempfile.mkstemp(prefix=LEFT_OVER, suffix=".html", dir=home)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(_REDIRECT.format(url=html.escape(link)))
     opened = open_in_browser(f"file://{name}", program, environment)
     if opened:
-        _remove_later(name)
+        _remove_later(name, kept_s)
     else:
         Path(name).unlink(missing_ok=True)
     return opened
@@ -150,9 +157,11 @@ def show_on_terminal(link: str, terminal: str) -> None:
         )
 
 
-def _remove_later(name: str) -> None:
-    subprocess.Popen(
-        ["/bin/sh", "-c", 'sleep "$1"; rm -f -- "$0"', name, str(PAGE_KEPT_S)],
+def _remove_later(name: str, seconds: int) -> None:
+    """Leave a small process behind that removes the file: this command ends before."""
+    subprocess.run(
+        ["/bin/sh", "-c", '{ sleep "$1"; rm -f -- "$0"; } &', name, str(seconds)],
+        check=False,
         cwd="/",
         env={"PATH": "/usr/bin:/bin"},
         stdin=subprocess.DEVNULL,

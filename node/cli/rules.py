@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SOURCE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
-@click.group()
+@click.group(short_help="Check, show and apply the gate's rules.")
 def rules() -> None:
     """The rules of the gate: which calls are allowed, asked about, refused.
 
@@ -43,7 +43,7 @@ def check(*, file: Path, as_json: bool) -> None:
         click.echo(f"{file}: {plural(len(parsed.rules), 'rule')}, version {parsed.version}.")
 
 
-@rules.command()
+@rules.command(short_help="Show the rules in force, or compare FILE.")
 @click.argument("file", type=SOURCE, required=False)
 @json_option
 @pass_place

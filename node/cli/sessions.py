@@ -12,7 +12,7 @@ from node.cli.terminal import Terminal, signed_in
 HEADS = ("ID", "KIND", "SINCE", "LAST USED", "WHERE")
 
 
-@click.group()
+@click.group(short_help="List and end your signed-in places.")
 def sessions() -> None:
     """The places where you are signed in. Needs a terminal and your passphrase.
 

@@ -13,7 +13,7 @@ from sync.decide.visible import visible_line
 HEADS = ("SESSION", "PROJECT", "GATE", "HEARD", "OPEN", "SAYS")
 
 
-@click.command()
+@click.command(short_help="Show the node, people and sessions.")
 @click.option("--short", is_flag=True, help="One line, for a prompt or a status bar.")
 @json_option
 @pass_place

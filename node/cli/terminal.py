@@ -5,7 +5,6 @@ All of it on `/dev/tty`, so a program that merely runs the command cannot answer
 
 import contextlib
 import os
-import shutil
 import socket
 import termios
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,10 @@ from sync.decide.visible import visible_line
 PASSPHRASE_TRIES: Final = 3
 LINES_AT_ONCE: Final = 200
 """A longer text is shown screen by screen: a terminal keeps only so many lines."""
+
+
+LINES: Final = 24
+"""Of a terminal that does not say its size."""
 
 
 class Terminal:
@@ -55,7 +58,7 @@ class Terminal:
         if len(lines) <= LINES_AT_ONCE:
             self._write(lines)
             return
-        height = max(10, shutil.get_terminal_size().lines - 2)
+        height = max(10, (os.get_terminal_size(self._screen.fileno()).lines or LINES) - 2)
         for start in range(0, len(lines), height):
             self._write(lines[start : start + height])
             shown = min(start + height, len(lines))

@@ -145,7 +145,7 @@ def down(place: Place, *, as_json: bool) -> None:
         click.echo(f"The node (pid {pid}) has stopped.")
 
 
-@click.command("open")
+@click.command("open", short_help="Open the page, or print its address.")
 @click.option("--print", "only_print", is_flag=True, help="Print the address, open nothing.")
 @pass_place
 def open_page(place: Place, *, only_print: bool) -> None:
