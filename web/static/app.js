@@ -1,0 +1,99 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+import { byId, setText, show } from "./elements.js";
+import { firstRun, nobodyYet, recoveryWords } from "./first-run.js";
+import { Page } from "./page.js";
+import { signIn } from "./sign-in.js";
+import { Refusal, Unreachable, wire } from "./wire.js";
+
+const RETRY_MS = 2_000;
+
+/**
+ * The token of the first sign-in stands in the address only until this line has run.
+ * It is kept in memory and nowhere else.
+ */
+const token = takeToken();
+/** @type {Page | null} */
+let page = null;
+
+function takeToken() {
+  const found = /^#t=([\w-]+)$/.exec(location.hash);
+  if (found === null) return null;
+  history.replaceState(null, "", location.pathname);
+  return found[1] ?? null;
+}
+
+/** Show the inbox, or what has to be done before it can be shown. */
+async function start() {
+  try {
+    const state = await wire.state();
+    openPage(state);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) await enter();
+    else if (error instanceof Refusal || error instanceof Unreachable) retry(error.message);
+    else throw error;
+  }
+}
+
+/** @param {string} message */
+function retry(message) {
+  show(byId("link-lost"), true);
+  setText(byId("link-lost"), `${message} Trying again…`);
+  window.setTimeout(() => void start(), RETRY_MS);
+}
+
+/** @param {T.State} state */
+function openPage(state) {
+  show(byId("link-lost"), false);
+  show(byId("entry"), false);
+  byId("entry").replaceChildren();
+  show(byId("main"), true);
+  show(byId("tabs"), true);
+  if (page !== null && page.inbox.storeId === state.store_id) page.resume(state);
+  else if (page !== null) location.reload();
+  else page = new Page(state, () => void enter());
+}
+
+/** Ask who is there. What the page showed is put away, not thrown away. */
+async function enter() {
+  page?.pause();
+  let hello;
+  try {
+    hello = await wire.hello();
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
+    retry(error.message);
+    return;
+  }
+  show(byId("link-lost"), false);
+  show(byId("main"), false);
+  show(byId("tabs"), false);
+  byId("notices").replaceChildren();
+  setText(byId("machine"), hello.machine);
+  document.title = "Sign in · askmesh";
+  if (hello.has_person) showEntry(signIn(hello, signedIn));
+  else if (token !== null) showEntry(firstRun(hello, token, signedIn));
+  else showEntry(nobodyYet());
+}
+
+/** @param {HTMLElement} card */
+function showEntry(card) {
+  const entry = byId("entry");
+  entry.replaceChildren(card);
+  show(entry, true);
+  const first = card.querySelector("input, textarea");
+  if (first instanceof HTMLElement) first.focus();
+}
+
+/** @param {T.SignedIn} reply */
+function signedIn(reply) {
+  const words = reply.recovery_words;
+  if (words && words.length > 0) {
+    showEntry(recoveryWords(words, reply.recovery_qr, () => void start()));
+    return;
+  }
+  void start();
+}
+
+void start();

@@ -1,0 +1,206 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+/** @import { Inbox } from "./inbox.js" */
+/** @import { Drafts } from "./drafts.js" */
+/** @import { Answering } from "./answering.js" */
+/** @typedef {{inbox: Inbox, drafts: Drafts, answering: Answering}} Context */
+
+import { AskAnswer } from "./ask-answer.js";
+import { AskHead } from "./ask-head.js";
+import { callView } from "./call-view.js";
+import { button, make, setText, show } from "./elements.js";
+import { historyView } from "./history-view.js";
+import { QuestionForm } from "./question-form.js";
+import { Reading } from "./reading.js";
+import { textBlock } from "./text-block.js";
+import { Refusal, Unreachable, wire } from "./wire.js";
+
+/** One ask in full, with its answer. The element lives as long as the ask is known. */
+export class AskDetail extends HTMLElement {
+  constructor() {
+    super();
+    /** @type {T.AskView | undefined} */
+    this.ask = undefined;
+    /** @type {Context | undefined} */
+    this.context = undefined;
+    /** @type {T.AskDetail | null} */
+    this.loaded = null;
+    this.loading = "";
+    this.scrolled = 0;
+    this.head = new AskHead();
+    this.answer = new AskAnswer();
+    this.failure = make("div", { class: "failure", set: { role: "alert" } });
+    this.words = make("div", { class: "detail-context" });
+    this.call = make("div", { class: "detail-call" });
+    this.form = make("div", { class: "detail-form" });
+    this.unsent = make("div", { class: "unsent" });
+    this.history = make("div", { class: "detail-history" });
+    this.body = make("div", { class: "detail-body", set: { tabindex: "-1" } });
+    this.reading = new Reading(() => this.update());
+    /** @type {QuestionForm | null} */
+    this.question = null;
+  }
+
+  /** @param {T.AskView} ask @param {Context} context */
+  begin(ask, context) {
+    this.ask = ask;
+    this.context = context;
+    this.dataset["ask"] = ask.id;
+    this.answer.begin(ask, context);
+    this.answer.addEventListener("rest", () => this.showRest());
+    this.answer.addEventListener("decide", (event) => {
+      if (event instanceof CustomEvent) this.decide(event.detail);
+    });
+    this.unsent.append(
+      make("p", { text: "You had written this and not sent it:" }),
+      make("pre", { class: "code" }),
+      button("Discard", "quiet", () => this.discard()),
+    );
+    this.body.append(
+      this.head.element,
+      this.failure,
+      this.words,
+      this.call,
+      this.form,
+      this.unsent,
+      this.history,
+    );
+    this.append(this.body, this.answer);
+  }
+
+  /** Bring everything up to date that can change; what did not change is not touched. */
+  update() {
+    const { context } = this;
+    const ask = context?.inbox.asks.get(this.ask?.id ?? "");
+    if (context === undefined || ask === undefined) return;
+    const before = this.ask;
+    this.ask = ask;
+    this.head.update(ask, context.inbox);
+    if (ask.kind === "question" && this.question === null) this.makeForm(ask);
+    const answerable = ask.card.actions.includes("answer") || context.inbox.sending.has(ask.id);
+    show(this.form, this.question !== null && answerable);
+    this.showFailure();
+    this.showUnsent(ask);
+    if (this.stale(ask) || before?.card.state !== ask.card.state) void this.load();
+    this.answer.update(ask, this.readiness(ask));
+  }
+
+  /** Whether another revision is shown than the one in force. @param {T.AskView} ask */
+  stale(ask) {
+    return this.loaded?.ask.seen !== ask.seen;
+  }
+
+  /** Read the exact call and the history. */
+  async load() {
+    const { context, ask } = this;
+    if (context === undefined || ask === undefined) return;
+    const wanted = `${ask.seen} ${ask.card.state}`;
+    if (this.loading === wanted) return;
+    this.loading = wanted;
+    try {
+      const detail = await wire.ask(ask.id);
+      if (this.loading !== wanted) return;
+      const fresh = this.loaded?.ask.seen !== detail.ask.seen;
+      this.loaded = detail;
+      if (fresh) this.showContent(detail);
+      this.history.replaceChildren(historyView(detail.history));
+      this.update();
+    } catch (error) {
+      this.loading = "";
+      if (error instanceof Refusal && error.status === 401) context.answering.signedOut();
+      else if (error instanceof Refusal || error instanceof Unreachable) {
+        setText(this.call, `The exact call could not be read: ${error.message}`);
+      } else throw error;
+    }
+  }
+
+  /** @param {T.AskDetail} detail */
+  showContent({ ask, call }) {
+    this.reading.reset();
+    this.words.replaceChildren();
+    this.call.replaceChildren();
+    if (ask.detail) {
+      const text = textBlock(ask.detail, { reading: this.reading, label: "the text", prose: true });
+      this.words.append(text);
+    }
+    if (call) this.call.append(callView(call, this.reading));
+  }
+
+  /** @param {T.AskView} ask */
+  makeForm(ask) {
+    const { context } = this;
+    if (context === undefined) return;
+    this.question = new QuestionForm(
+      ask,
+      context.drafts,
+      () => this.update(),
+      () => this.answer.answer.click(),
+    );
+    this.form.append(this.question.element);
+  }
+
+  /** @param {T.AskView} ask @returns {import("./ask-answer.js").Readiness} */
+  readiness(ask) {
+    const answer = this.question?.ready ?? false;
+    const unseen = this.reading.left > 0;
+    let allow = "";
+    if (ask.call && !ask.call.here) allow = "The exact call is not on this machine yet.";
+    else if (this.stale(ask)) allow = "Reading the exact call…";
+    else if (unseen) allow = "You have not seen all of this.";
+    return { allow, unseen: unseen && !this.stale(ask), answer };
+  }
+
+  /** @param {T.Sending["action"]} action */
+  decide(action) {
+    const { context, ask } = this;
+    if (context === undefined || ask === undefined) return;
+    const { answering } = context;
+    if (action === "take_back") void answering.takeBack(ask).then(() => this.refill());
+    else if (action === "read" || action === "unread") void answering.markRead(ask, action === "read");
+    else void answering.vote(ask, action).then(() => this.refill());
+  }
+
+  refill() {
+    this.question?.refill();
+    if (this.ask) this.answer.refill(this.ask.id);
+    this.update();
+  }
+
+  /** Bring the first part that was not seen into view; a folded one gets the focus. */
+  showRest() {
+    const next = this.reading.next();
+    next?.scrollIntoView({ block: "center" });
+    if (next instanceof HTMLElement && next.tagName === "BUTTON") next.focus();
+  }
+
+  showFailure() {
+    const failure = this.context?.inbox.failures.get(this.ask?.id ?? "");
+    const text = failure ? [failure.sentence, failure.hint].filter(Boolean).join(" ") : "";
+    setText(this.failure, text);
+    show(this.failure, text !== "");
+  }
+
+  /** Words for an ask that closed meanwhile are kept, not thrown away. @param {T.AskView} ask */
+  showUnsent(ask) {
+    const draft = this.context?.drafts.read(ask.id) ?? {};
+    const words = [draft.text, draft.because].filter((text) => text?.trim()).join("\n\n");
+    show(this.unsent, words !== "" && !ask.card.open && !this.context?.inbox.sending.has(ask.id));
+    const code = this.unsent.querySelector("pre");
+    if (code) setText(code, words);
+  }
+
+  discard() {
+    if (this.ask) this.context?.drafts.clear(this.ask.id);
+    this.refill();
+  }
+
+  /** Show or hide; the place where one was reading is kept. @param {boolean} visible */
+  reveal(visible) {
+    if (this.hasAttribute("hidden") !== visible) return;
+    if (!visible) this.scrolled = this.body.scrollTop;
+    this.toggleAttribute("hidden", !visible);
+    if (visible) this.body.scrollTop = this.scrolled;
+  }
+}
+
+customElements.define("ask-detail", AskDetail);

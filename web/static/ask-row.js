@@ -1,0 +1,88 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+import { icon, make, setAttribute, setText, show } from "./elements.js";
+import { needsMe } from "./inbox.js";
+import { ago, left, moment } from "./time.js";
+import { showText, visibleText } from "./visible.js";
+import { badge, KINDS } from "./words.js";
+
+/** One ask in the list. The element lives as long as the ask is known; it is never rebuilt. */
+export class AskRow extends HTMLElement {
+  constructor() {
+    super();
+    /** @type {T.AskView | null} */
+    this.ask = null;
+    this.link = make("a", { class: "row-link" });
+    this.kindIcon = icon("question");
+    this.kindName = make("span", { class: "visually-hidden" });
+    this.titleText = make("span", { class: "row-title", set: { dir: "auto" } });
+    this.call = make("code", { class: "row-call" });
+    this.badge = make("span", { class: "badge" });
+    this.age = make("time", { class: "row-age" });
+    this.agent = make("span", { class: "row-agent" });
+    this.place = make("span", { class: "row-place" });
+    this.limit = make("span", { class: "row-limit" });
+    this.draft = make("span", { class: "row-draft", text: "unsent draft" });
+  }
+
+  connectedCallback() {
+    if (this.link.isConnected) return;
+    this.setAttribute("role", "listitem");
+    this.link.append(
+      make("span", { class: "row-head" }, this.kindIcon, this.kindName, this.titleText),
+      this.call,
+      make("span", { class: "row-meta" }, this.badge, this.draft, this.limit, this.age),
+      make("span", { class: "row-who" }, this.agent, this.place),
+    );
+    this.append(this.link);
+  }
+
+  /**
+   * Show the ask as it stands now.
+   * @param {T.AskView} ask
+   * @param {{sending: T.Sending | undefined, now: number, current: boolean, draft: boolean}} view
+   */
+  update(ask, view) {
+    if (this.ask === null) {
+      this.dataset["ask"] = ask.id;
+      this.link.href = `#ask=${ask.short}`;
+    }
+    this.ask = ask;
+    this.kindIcon.className = `icon icon-${ask.kind}`;
+    setText(this.kindName, `${KINDS[ask.kind]}: `);
+    showText(this.titleText, ask.title);
+    show(this.call, ask.call !== null);
+    if (ask.call) showText(this.call, ask.call.summary || ask.call.tool);
+    showText(this.agent, ask.agent);
+    const branch = ask.branch ? ` · ${ask.branch}` : "";
+    showText(this.place, `${ask.project_name}${branch}`);
+    setAttribute(this.place, "title", visibleText(ask.project));
+    setAttribute(this.link, "aria-current", view.current ? "true" : null);
+    show(this.draft, view.draft && ask.card.open);
+    this.tick(view.sending, view.now);
+  }
+
+  /**
+   * Bring what depends on the clock up to date.
+   * @param {T.Sending | undefined} sending
+   * @param {number} now
+   */
+  tick(sending, now) {
+    const ask = this.ask;
+    if (ask === null) return;
+    const mark = badge(ask, sending, now);
+    setText(this.badge, mark.word);
+    this.badge.className = `badge tone-${mark.tone}`;
+    this.classList.toggle("needs-me", needsMe(ask, now) && !sending);
+    const since = ask.card.open ? ask.created : ask.card.since;
+    setText(this.age, ago(since, now));
+    setAttribute(this.age, "datetime", new Date(since).toISOString());
+    setAttribute(this.age, "title", moment(since));
+    const limited = ask.card.open && ask.deadline !== null && ask.deadline > now;
+    show(this.limit, limited);
+    if (limited && ask.deadline !== null) setText(this.limit, left(ask.deadline, now));
+  }
+}
+
+customElements.define("ask-row", AskRow);

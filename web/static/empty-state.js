@@ -1,0 +1,45 @@
+// @ts-check
+import { button, make } from "./elements.js";
+
+/** What to do on a node on which no agent has asked anything yet. */
+export function emptyInbox() {
+  return make(
+    "section",
+    { class: "empty", set: { "aria-label": "Getting started" } },
+    make("h2", { text: "No agent has asked anything yet" }),
+    make("p", { text: "Questions, approvals and results of your coding agents will appear here by themselves." }),
+    make("h3", { text: "See it work in a minute" }),
+    command("askmesh demo"),
+    make("p", { class: "dim", text: "Raises a sample ask for you to answer, then removes itself." }),
+    make("h3", { text: "Connect Claude Code" }),
+    command("askmesh agent install claude"),
+    make("p", {
+      class: "dim",
+      text: "Adds the MCP server and the gate to Claude Code's settings; says first what it will change. Sessions started afterwards can ask.",
+    }),
+    make("h3", { text: "Ask from any script" }),
+    command("askmesh ask --kind question --title 'Deploy now?' --option yes --option no --wait 60s"),
+  );
+}
+
+/** What stands where no ask is open. */
+export function emptyDetail() {
+  return make(
+    "div",
+    { class: "empty-detail" },
+    make("p", { text: "Nothing needs you." }),
+    make("p", { class: "dim" }, "Choose an ask on the left, or press ", make("kbd", { text: "?" }), " for the keys."),
+  );
+}
+
+/** @param {string} text */
+function command(text) {
+  const copy = button("Copy", "quiet", () => {
+    void navigator.clipboard.writeText(text).then(
+      () => (copy.textContent = "Copied"),
+      () => (copy.textContent = "Select it by hand"),
+    );
+  });
+  copy.setAttribute("aria-label", `Copy: ${text}`);
+  return make("div", { class: "command" }, make("code", { text }), copy);
+}

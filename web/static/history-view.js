@@ -1,0 +1,25 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+import { make } from "./elements.js";
+import { clock, moment } from "./time.js";
+import { visibleNodes } from "./visible.js";
+
+/**
+ * Show the steps of an ask's life, oldest first.
+ * @param {T.HistoryLine[]} lines
+ */
+export function historyView(lines) {
+  const list = make("ol", { class: "history" });
+  for (const line of lines) {
+    const time = make("time", {
+      text: clock(line.at),
+      set: { datetime: new Date(line.at).toISOString(), title: moment(line.at) },
+    });
+    const what = make("span", {}, make("b", {}, visibleNodes(line.who)), " ", visibleNodes(line.what));
+    const item = make("li", {}, time, what);
+    if (line.text) item.append(make("span", { class: "history-text" }, visibleNodes(line.text, true)));
+    list.append(item);
+  }
+  return make("section", { set: { "aria-label": "History" } }, make("h3", { text: "History" }), list);
+}

@@ -1,0 +1,243 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+/** Groups of the list, in the order they are shown. */
+export const GROUPS = /** @type {const} */ (["needs", "waiting", "closed", "notes", "earlier"]);
+/** @typedef {typeof GROUPS[number]} Group */
+
+/** A gap in the numbers is read again at most this often. */
+const REREAD_MS = 2_000;
+
+/** What this page knows: the snapshot, the changes since, and what was done here. */
+export class Inbox extends EventTarget {
+  constructor() {
+    super();
+    /** @type {Map<string, T.AskView>} */
+    this.asks = new Map();
+    /** @type {Map<string, T.SessionView>} */
+    this.sessions = new Map();
+    /** @type {Map<string, T.Sending>} */
+    this.sending = new Map();
+    /** @type {Map<string, T.Failure>} */
+    this.failures = new Map();
+    /** Asks that were open (or unread) at some time while this page was up. */
+    this.shownOpen = new Set();
+    /** @type {Map<string, number>} */
+    this.changedAt = new Map();
+    this.n = 0;
+    this.storeId = "";
+    this.offset = 0;
+    this.loaded = false;
+    /** @type {T.RulesView | null} */
+    this.rules = null;
+    /** @type {T.Me | null} */
+    this.me = null;
+    /** @type {T.NodeView | null} */
+    this.node = null;
+    /** @type {string[]} */
+    this.banners = [];
+    /** Open asks that exist and are not among `asks`: a snapshot has a limit. */
+    this.unshown = 0;
+    /** @type {T.LinkStatus} */
+    this.link = { live: true, since: Date.now() };
+    this.rereadAt = 0;
+  }
+
+  /** The node's clock, now. */
+  now() {
+    return Date.now() + this.offset;
+  }
+
+  /**
+   * Take a whole snapshot. Returns the ids that were open here and are not in it.
+   * @param {T.State} state
+   * @returns {string[]}
+   */
+  load(state) {
+    const firstTime = !this.loaded;
+    this.offset = state.now - Date.now();
+    this.n = state.n;
+    this.storeId = state.store_id;
+    this.node = state.node;
+    this.me = state.me;
+    this.rules = state.rules;
+    this.banners = state.banners;
+    const missing = new Set(this.asks.keys());
+    /** @type {T.AskView[]} */
+    const arrived = [];
+    for (const ask of state.asks) {
+      missing.delete(ask.id);
+      if (this.put(ask)) arrived.push(ask);
+    }
+    this.sessions = new Map(state.sessions.map((session) => [session.id, session]));
+    this.loaded = true;
+    this.unshown = Math.max(0, state.counts.open - this.countOpen());
+    if (!firstTime) this.announce(arrived);
+    this.changed();
+    return [...missing].filter((id) => this.asks.get(id)?.card.open);
+  }
+
+  /**
+   * Apply one numbered change. Returns false when numbers are missing before it.
+   * @param {T.Change} change
+   * @returns {boolean}
+   */
+  apply(change) {
+    if (change.n <= this.n) return true;
+    const whole = change.n === this.n + 1;
+    this.n = change.n;
+    this.offset = change.now - Date.now();
+    if (change.session) this.sessions.set(change.session.id, change.session);
+    if (change.ask) {
+      this.changedAt.set(change.ask.id, Date.now());
+      if (this.put(change.ask)) this.announce([change.ask]);
+    }
+    if (this.unshown > 0 && change.counts) {
+      this.unshown = Math.max(0, change.counts.open - this.countOpen());
+    }
+    this.dispatchEvent(new CustomEvent("topic", { detail: change }));
+    this.changed();
+    return whole;
+  }
+
+  /**
+   * Whether a gap should be closed now by reading the snapshot again.
+   * @param {number} n
+   */
+  shouldReread(n) {
+    if (n <= this.n || Date.now() - this.rereadAt < REREAD_MS) return false;
+    this.rereadAt = Date.now();
+    return true;
+  }
+
+  /**
+   * Take an ask from a reply, unless the stream has told of it since the request.
+   * @param {T.AskView} ask
+   * @param {number} asked   when the request was sent
+   */
+  receive(ask, asked) {
+    if ((this.changedAt.get(ask.id) ?? 0) >= asked) return;
+    this.put(ask);
+    this.changed();
+  }
+
+  /**
+   * @param {T.AskView} ask
+   * @returns {boolean} whether it is new here and asks for attention
+   */
+  put(ask) {
+    const known = this.asks.has(ask.id);
+    this.asks.set(ask.id, ask);
+    const live = ask.card.open || (isNotice(ask) && !ask.read);
+    if (live) this.shownOpen.add(ask.id);
+    return !known && live;
+  }
+
+  countOpen() {
+    let open = 0;
+    for (const ask of this.asks.values()) if (ask.card.open) open += 1;
+    return open;
+  }
+
+  /** @param {string} id */
+  drop(id) {
+    this.asks.delete(id);
+    this.changed();
+  }
+
+  /** @param {T.LinkStatus} status */
+  setLink(status) {
+    this.link = status;
+    this.changed();
+  }
+
+  /** @param {string} id @param {T.Sending["action"]} action */
+  begin(id, action) {
+    this.sending.set(id, { action, since: Date.now() });
+    this.failures.delete(id);
+    this.changed();
+  }
+
+  /** @param {string} id @param {T.Failure | null} failure */
+  end(id, failure) {
+    this.sending.delete(id);
+    if (failure) this.failures.set(id, failure);
+    this.changed();
+  }
+
+  /**
+   * Find an ask by its full or short id.
+   * @param {string} id
+   */
+  find(id) {
+    const whole = this.asks.get(id);
+    if (whole) return whole;
+    for (const ask of this.asks.values()) if (ask.short === id) return ask;
+    return undefined;
+  }
+
+  changed() {
+    this.dispatchEvent(new Event("change"));
+  }
+
+  /** @param {T.AskView[]} asks */
+  announce(asks) {
+    if (asks.length > 0) this.dispatchEvent(new CustomEvent("arrived", { detail: asks }));
+  }
+}
+
+/** Whether nobody answers it: a note or a finished result. @param {T.AskView} ask */
+export function isNotice(ask) {
+  return ask.kind === "note" || ask.kind === "done";
+}
+
+/**
+ * Whether the deadline has passed by the node's clock, whatever the card still says.
+ * @param {T.AskView} ask @param {number} now
+ */
+export function overdue(ask, now) {
+  return ask.card.open && ask.deadline !== null && now >= ask.deadline;
+}
+
+/**
+ * Whether the viewer has something to do: the one test behind badge, group and counts.
+ * @param {T.AskView} ask @param {number} now
+ */
+export function needsMe(ask, now) {
+  if (!ask.card.needs_me) return false;
+  return ask.card.open ? !overdue(ask, now) : !ask.read;
+}
+
+/**
+ * The group an ask is listed in.
+ * @param {T.AskView} ask @param {Inbox} inbox @returns {Group}
+ */
+export function groupOf(ask, inbox) {
+  const shut = inbox.shownOpen.has(ask.id) ? "closed" : "earlier";
+  if (isNotice(ask)) return ask.read ? shut : "notes";
+  if (needsMe(ask, inbox.now())) return "needs";
+  const state = ask.card.state;
+  const underWay =
+    ask.card.open ||
+    state === "not_picked_up" ||
+    state === "answered_here" ||
+    state === "answered_elsewhere" ||
+    (state === "handed" && ask.final?.outcome === "allowed");
+  return underWay ? "waiting" : shut;
+}
+
+/**
+ * The numbers behind badge, title, favicon, tab and list headings: one function.
+ * @param {Inbox} inbox
+ * @returns {T.Counts & {unshown: number}}
+ */
+export function tally(inbox) {
+  const now = inbox.now();
+  const counts = { needs_me: 0, open: 0, unread: 0, unshown: inbox.unshown };
+  for (const ask of inbox.asks.values()) {
+    if (needsMe(ask, now)) counts.needs_me += 1;
+    if (ask.card.open) counts.open += 1;
+    if (isNotice(ask) && !ask.read) counts.unread += 1;
+  }
+  return counts;
+}

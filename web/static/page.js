@@ -1,0 +1,196 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+import { AgentsView } from "./agents-view.js";
+import { Answering } from "./answering.js";
+import { Badge } from "./badge.js";
+import { Drafts } from "./drafts.js";
+import { byId, setAttribute, setText, show } from "./elements.js";
+import { Inbox } from "./inbox.js";
+import { InboxView } from "./inbox-view.js";
+import { Keys } from "./keys.js";
+import { Link } from "./link.js";
+import { Notices } from "./notices.js";
+import { Painter } from "./painter.js";
+import { PlacesView } from "./places-view.js";
+import { RulesView } from "./rules-view.js";
+import { StreamShare } from "./stream-share.js";
+import { visibleText } from "./visible.js";
+import { Refusal, wire } from "./wire.js";
+
+const TICK_MS = 1_000;
+/** Asks settled one by one after a snapshot that no longer lists them. */
+const SETTLE = 50;
+
+/** The signed-in page: wires the stream, what is known, and the views. */
+export class Page {
+  /** @param {T.State} state @param {() => void} signedOut */
+  constructor(state, signedOut) {
+    this.signedOut = signedOut;
+    this.inbox = new Inbox();
+    this.inbox.load(state);
+    this.drafts = new Drafts(state.store_id);
+    this.painter = new Painter(() => this.draw());
+    const answering = new Answering(this.inbox, this.drafts, signedOut);
+    const redraw = () => this.painter.request();
+    const context = { inbox: this.inbox, drafts: this.drafts, answering };
+    this.inboxView = new InboxView(context, redraw);
+    this.agents = new AgentsView(this.inbox, (project) => this.showProject(project));
+    this.rules = new RulesView(this.inbox, this.drafts);
+    this.places = new PlacesView(this.inbox, signedOut);
+    this.places.element.addEventListener("signed-out", () => this.drafts.clearAll());
+    this.badge = new Badge();
+    this.notices = new Notices(this.inbox);
+    this.keys = new Keys(this.inboxView);
+    this.views = {
+      inbox: this.inboxView.element,
+      agents: this.agents.element,
+      rules: this.rules.element,
+      places: this.places.element,
+    };
+    byId("main").replaceChildren(...Object.values(this.views));
+    this.version = state.node.version;
+    this.link = new Link({
+      since: () => this.inbox.n,
+      change: (change) => this.take(change),
+      beat: (beat) => this.beat(beat),
+      reread: () => this.reread(),
+      status: (status) => this.inbox.setLink(status),
+    });
+    this.share = new StreamShare(state.store_id, this.link);
+    this.inbox.addEventListener("change", () => {
+      // Title and favicon also change in a page nobody looks at, which has no frames.
+      this.badge.update(this.inbox);
+      redraw();
+    });
+    this.inbox.addEventListener("topic", (event) => {
+      if (event instanceof CustomEvent) void this.topic(event.detail);
+    });
+    window.addEventListener("hashchange", () => this.route());
+    byId("skip").addEventListener("click", (event) => {
+      event.preventDefault();
+      byId("main").focus();
+    });
+    this.share.start();
+    this.ticker = window.setInterval(() => this.tick(), TICK_MS);
+    void this.readSignIns();
+    this.route();
+    this.badge.update(this.inbox);
+    this.draw();
+  }
+
+  /** Stop following; somebody has to sign in first. */
+  pause() {
+    this.share.stop();
+  }
+
+  /** Go on after signing in again. @param {T.State} state */
+  resume(state) {
+    this.settle(this.inbox.load(state));
+    this.share.start();
+    this.route();
+  }
+
+  /** @param {T.Change} change */
+  take(change) {
+    if (!this.inbox.apply(change) && this.inbox.shouldReread(change.n + 1)) void this.again();
+  }
+
+  /** @param {{n: number, now: number}} beat */
+  beat(beat) {
+    this.inbox.offset = beat.now - Date.now();
+    if (this.inbox.shouldReread(beat.n)) void this.again();
+  }
+
+  async again() {
+    try {
+      await this.reread();
+    } catch {
+      this.link.again(false);
+    }
+  }
+
+  /** Read the snapshot again. Throws when that is not possible now. */
+  async reread() {
+    try {
+      const state = await wire.state();
+      if (state.store_id !== this.inbox.storeId) location.reload();
+      if (state.node.version !== this.version) this.notices.offerReload(state.node.version);
+      this.settle(this.inbox.load(state));
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401) this.signedOut();
+      throw error;
+    }
+  }
+
+  /** Learn how asks ended that a new snapshot no longer lists. @param {string[]} ids */
+  settle(ids) {
+    for (const id of ids.slice(0, SETTLE)) {
+      const asked = Date.now();
+      wire.ask(id).then(
+        (detail) => this.inbox.receive(detail.ask, asked),
+        (error) => {
+          if (error instanceof Refusal && error.status === 404) this.inbox.drop(id);
+        },
+      );
+    }
+  }
+
+  /** @param {T.Change} change */
+  async topic(change) {
+    if (change.topic === "rules") {
+      const reply = await wire.rules().catch(() => null);
+      if (reply !== null) this.inbox.rules = reply.rules;
+      this.inbox.changed();
+    } else if (change.topic === "people") {
+      await this.readSignIns();
+      if (!this.places.element.hidden) await this.places.load();
+    } else if (change.topic === "node") await this.again();
+  }
+
+  async readSignIns() {
+    const reply = await wire.signIns().catch(() => null);
+    if (reply !== null) this.notices.showSignIns(reply.sign_ins);
+  }
+
+  /** @param {string} project */
+  showProject(project) {
+    location.hash = "#inbox";
+    this.inboxView.list.only(project, () => this.painter.request());
+  }
+
+  /** Show what the address names. */
+  route() {
+    const hash = location.hash.slice(1);
+    const ask = /^ask=(.+)$/.exec(hash)?.[1];
+    const view = ask === undefined && hash in this.views ? hash : "inbox";
+    for (const [name, element] of Object.entries(this.views)) {
+      show(element, name === view);
+      setAttribute(byId(`tab-${name}`), "aria-current", name === view ? "page" : null);
+    }
+    if (view === "places") void this.places.load();
+    if (view === "inbox") void this.inboxView.open(ask === undefined ? null : decodeURIComponent(ask));
+    this.painter.request();
+  }
+
+  draw() {
+    const { inbox } = this;
+    setText(byId("machine"), inbox.node ? visibleText(inbox.node.machine.name) : "");
+    this.notices.update();
+    document.body.classList.toggle("stale", !inbox.link.live);
+    if (!this.inboxView.element.hidden) this.inboxView.update();
+    if (!this.agents.element.hidden) this.agents.update();
+    if (!this.rules.element.hidden) this.rules.update();
+  }
+
+  tick() {
+    if (document.hidden || byId("main").hidden) return;
+    const now = this.inbox.now();
+    const due = [...this.inbox.asks.values()].some(
+      (ask) => ask.card.open && ask.deadline !== null && ask.deadline <= now && ask.deadline > now - 2 * TICK_MS,
+    );
+    if (due) this.inbox.changed();
+    else if (!this.inboxView.element.hidden) this.inboxView.tick();
+    else if (!this.agents.element.hidden) this.agents.update();
+  }
+}

@@ -1,0 +1,144 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+/** @import { Inbox } from "./inbox.js" */
+
+import { button, make, setText, show } from "./elements.js";
+import { field, Form, FormError } from "./form.js";
+import { ago, moment } from "./time.js";
+import { visibleNodes } from "./visible.js";
+import { Refusal, Unreachable, wire } from "./wire.js";
+
+/** Where the person is signed in, and new places that wait to be. */
+export class PlacesView {
+  /** @param {Inbox} inbox @param {() => void} signedOut */
+  constructor(inbox, signedOut) {
+    this.inbox = inbox;
+    this.signedOut = signedOut;
+    this.who = make("p", { class: "dim" });
+    this.error = make("p", { class: "failure", set: { role: "alert" } });
+    this.list = make("ul", { class: "places" });
+    this.waiting = make("div", { class: "sign-ins" });
+    /** @type {Map<string, HTMLElement>} */
+    this.wishes = new Map();
+    this.noWish = make("p", {
+      class: "dim",
+      text: "None is waiting. On the new place choose “From a place where I am signed in”; it shows six digits to type here.",
+    });
+    this.others = button("End all others", "plain", () =>
+      void this.act(async () => void (await wire.endOtherSessions())),
+    );
+    show(this.error, false);
+    this.element = make(
+      "div",
+      { class: "page" },
+      make("h1", { text: "Places" }),
+      this.who,
+      this.error,
+      make("h2", { text: "New places waiting to sign in" }),
+      this.noWish,
+      this.waiting,
+      make("h2", { text: "Signed in" }),
+      this.list,
+      this.others,
+    );
+  }
+
+  /** Read places and waiting sign-ins again. */
+  async load() {
+    await this.act(async () => {}, true);
+  }
+
+  /** @param {() => Promise<void>} act @param {boolean} [quiet] */
+  async act(act, quiet = false) {
+    try {
+      await act();
+      const [{ sessions }, { sign_ins: wishes }] = await Promise.all([wire.sessions(), wire.signIns()]);
+      this.showSessions(sessions);
+      this.showWishes(wishes);
+      show(this.error, false);
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401) this.signedOut();
+      else if (error instanceof Refusal || error instanceof Unreachable) {
+        if (quiet && error instanceof Unreachable) return;
+        setText(this.error, error.message);
+        show(this.error, true);
+      } else throw error;
+    }
+  }
+
+  /** @param {T.SessionRow[]} sessions */
+  showSessions(sessions) {
+    const now = this.inbox.now();
+    const me = this.inbox.me;
+    setText(this.who, me ? `You are ${me.name}, ${me.role}.` : "");
+    const items = sessions.map((session) => {
+      const kind = session.kind === "page" ? "Browser" : "Terminal";
+      const what = make("p", { class: "place-what" }, make("b", { text: kind }), " ", visibleNodes(session.where));
+      const used = make("p", { class: "dim", text: `last used ${ago(session.last_used, now)}, since ${moment(session.created)}` });
+      const end = session.current
+        ? button("Sign out here", "plain", () => void this.signOut(session))
+        : button("End", "plain", () => void this.act(async () => void (await wire.endSession(session.id))));
+      if (!session.current) end.setAttribute("aria-label", `End the session: ${kind} ${session.where}`);
+      const here = session.current ? [make("span", { class: "badge tone-good", text: "This place" })] : [];
+      return make("li", { class: "place" }, make("div", {}, what, used), ...here, end);
+    });
+    this.list.replaceChildren(...items);
+    show(this.others, sessions.length > 1);
+  }
+
+  /** @param {T.SessionRow} session */
+  async signOut(session) {
+    try {
+      await wire.endSession(session.id);
+      this.element.dispatchEvent(new Event("signed-out"));
+      this.signedOut();
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
+      setText(this.error, error.message);
+      show(this.error, true);
+    }
+  }
+
+  /** Keeps the form of a wish while it waits, so that digits being typed stay. @param {T.SignIn[]} wishes */
+  showWishes(wishes) {
+    const waiting = wishes.filter((wish) => wish.state === "waiting");
+    const ids = new Set(waiting.map((wish) => wish.id));
+    for (const [id, element] of this.wishes) {
+      if (ids.has(id)) continue;
+      element.remove();
+      this.wishes.delete(id);
+    }
+    for (const wish of waiting) {
+      if (this.wishes.has(wish.id)) continue;
+      const element = this.wishForm(wish);
+      this.wishes.set(wish.id, element);
+      this.waiting.append(element);
+    }
+    show(this.noWish, waiting.length === 0);
+  }
+
+  /** @param {T.SignIn} wish */
+  wishForm(wish) {
+    const digits = field("Six digits", {
+      name: `digits-${wish.id}`,
+      inputmode: "numeric",
+      autocomplete: "one-time-code",
+      maxlength: "7",
+    });
+    digits.input.classList.add("digits-input");
+    const form = new Form("Let it sign in as me", async () => {
+      const typed = digits.input.value.replace(/\D/g, "");
+      if (typed.length !== 6) {
+        digits.input.focus();
+        throw new FormError("Type the six digits that the new place shows.");
+      }
+      await wire.approveSignIn(wish.id, typed);
+      await this.load();
+    });
+    const what = make("p", {}, make("b", {}, visibleNodes(wish.where)), " wants to sign in.");
+    const warn = make("p", { class: "dim", text: "Only if it is you, at that place, right now. Three tries." });
+    form.add(what, warn, digits.element);
+    form.element.classList.add("wish");
+    return form.element;
+  }
+}

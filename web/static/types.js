@@ -1,0 +1,198 @@
+// @ts-check
+/**
+ * The records of `web/views.py` and `web/desk.py` as the page receives them.
+ * Times are Unix milliseconds of the node's clock; compare them with `Inbox.now()`.
+ *
+ * @typedef {"question" | "approval" | "note" | "done"} Kind
+ * @typedef {"deny" | "allow" | "answer" | "decline" | "take_back"} Action
+ * @typedef {"posted" | "waiting" | "sending" | "counted" | "restricted"
+ *   | "deadline_passed" | "answered_here" | "answered_elsewhere" | "lost"
+ *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
+ *   | "outcome_unknown" | "taken_back" | "void"} CardState
+ * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
+ *   | "withdrawn"} Outcome
+ *
+ * @typedef {{id: string, short: string, name: string}} MachineView
+ * @typedef {{id: string, label: string, detail: string}} OptionView
+ * @typedef {{name: string, version: string}} RuleView
+ * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean}
+ *   } CallSummary
+ *
+ * @typedef {object} CardView
+ * @property {CardState} state
+ * @property {string} sentence
+ * @property {Action[]} actions
+ * @property {boolean} open
+ * @property {boolean} needs_me
+ * @property {number} since
+ * @property {string | null} by
+ * @property {string | null} where
+ *
+ * @typedef {object} FinalView
+ * @property {Outcome} outcome
+ * @property {number} at
+ * @property {string | null} by
+ * @property {string | null} machine
+ * @property {string | null} choice
+ * @property {string | null} label
+ * @property {string | null} text
+ * @property {string | null} because
+ * @property {string | null} reason
+ *
+ * @typedef {object} HandoverView
+ * @property {"handed" | "void"} status
+ * @property {number} at
+ * @property {number} token
+ * @property {string | null} session
+ * @property {number | null} lease_until
+ * @property {string | null} reason
+ *
+ * @typedef {{ok: boolean, text: string, at: number}} ResolvedView
+ *
+ * @typedef {object} AskView
+ * @property {string} id
+ * @property {string} short
+ * @property {number} number
+ * @property {Kind} kind
+ * @property {string} title
+ * @property {string} detail
+ * @property {OptionView[]} options
+ * @property {string} agent
+ * @property {string} session
+ * @property {string} project
+ * @property {string} project_name
+ * @property {string | null} branch
+ * @property {MachineView} machine
+ * @property {number} created
+ * @property {number | null} deadline
+ * @property {number | null} closed
+ * @property {RuleView | null} rule
+ * @property {boolean} enforced
+ * @property {string | null} fallback
+ * @property {CallSummary | null} call
+ * @property {string} seen
+ * @property {number} revision
+ * @property {CardView} card
+ * @property {FinalView | null} final
+ * @property {HandoverView | null} handover
+ * @property {ResolvedView | null} resolved
+ * @property {boolean} read
+ *
+ * @typedef {{path: string, sha256: string | null}} FileView
+ *
+ * @typedef {object} CallView
+ * @property {string} tool
+ * @property {unknown} arguments
+ * @property {string} cwd
+ * @property {FileView[]} files
+ * @property {string | null} diff
+ * @property {string} canonical
+ * @property {string} digest
+ *
+ * @typedef {{at: number, what: string, who: string, text: string}} HistoryLine
+ * @typedef {{ask: AskView, call: CallView | null, history: HistoryLine[]}} AskDetail
+ *
+ * @typedef {object} SessionView
+ * @property {string} id
+ * @property {string} agent
+ * @property {string} project
+ * @property {string} project_name
+ * @property {string | null} branch
+ * @property {MachineView} machine
+ * @property {number} last_heard
+ * @property {number} started
+ * @property {"in_force" | "not_seen"} gate
+ * @property {number | null} gate_last
+ * @property {string} status
+ * @property {number} open_asks
+ * @property {boolean} ended
+ *
+ * @typedef {object} RulesView
+ * @property {string} name
+ * @property {string} version
+ * @property {number} applied_at
+ * @property {string} applied_by
+ * @property {number} count
+ * @property {string} source
+ *
+ * @typedef {{needs_me: number, open: number, unread: number}} Counts
+ * @typedef {{person: string, name: string, role: string, session: string}} Me
+ * @typedef {{machine: MachineView, version: string, started: number}} NodeView
+ *
+ * @typedef {object} State
+ * @property {string} store_id
+ * @property {number} n
+ * @property {number} now
+ * @property {NodeView} node
+ * @property {Me} me
+ * @property {AskView[]} asks
+ * @property {SessionView[]} sessions
+ * @property {RulesView | null} rules
+ * @property {Counts} counts
+ * @property {string[]} banners
+ *
+ * @typedef {object} Change
+ * @property {number} n
+ * @property {number} now
+ * @property {"ask" | "session" | "rules" | "people" | "node"} topic
+ * @property {string} ref
+ * @property {AskView | null} ask
+ * @property {SessionView | null} session
+ * @property {Counts | null} counts
+ *
+ * @typedef {object} SessionRow
+ * @property {string} id
+ * @property {"page" | "terminal"} kind
+ * @property {string} person
+ * @property {string} name
+ * @property {number} created
+ * @property {number} last_used
+ * @property {string} where
+ * @property {boolean} current
+ *
+ * @typedef {{vote: string, state: string, ask: AskView}} VoteReceipt
+ *
+ * @typedef {object} Ballot
+ * @property {"allow" | "deny" | "answer" | "decline"} decision
+ * @property {string} seen
+ * @property {string} [choice]
+ * @property {string} [text]
+ * @property {string} [because]
+ * @property {number} [wait_s]
+ *
+ * @typedef {object} SignIn
+ * @property {string} id
+ * @property {string | null} digits
+ * @property {number} expires
+ * @property {string} where
+ * @property {"waiting" | "approved" | "refused" | "expired"} state
+ *
+ * @typedef {{line: number, reason: string, fix: string}} RuleProblem
+ *
+ * @typedef {object} Hello
+ * @property {string} store_id
+ * @property {boolean} has_person
+ * @property {string} machine
+ * @property {string} version
+ * @property {string} [person]
+ *
+ * @typedef {object} SignedIn
+ * @property {string[] | null} [recovery_words]
+ * @property {string | null} [recovery_qr]
+ * @property {boolean} [passphrase_set]
+ *
+ * What the person is doing to one ask right now, known only to this page.
+ * @typedef {object} Sending
+ * @property {Action | "read" | "unread"} action
+ * @property {number} since
+ *
+ * Why the last thing the person did to one ask did not happen.
+ * @typedef {object} Failure
+ * @property {string} sentence
+ * @property {string} hint
+ * @property {FinalView | null} final
+ *
+ * @typedef {{live: boolean, since: number}} LinkStatus
+ */
+
+export {};

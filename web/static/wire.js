@@ -1,0 +1,114 @@
+// @ts-check
+/** @import * as T from "./types.js" */
+
+const REPLY_MS = 45_000;
+/** Bodies that outlive their tab must be small; browsers refuse more than 64 KiB. */
+const KEEPALIVE_BYTES = 60_000;
+
+/** The node refused, and said why. */
+export class Refusal extends Error {
+  /**
+   * @param {number} status
+   * @param {{code?: string, message?: string, hint?: string, final?: T.FinalView | null}} error
+   */
+  constructor(status, error) {
+    super(error.message || `askmesh answered with ${status} and no reason.`);
+    this.status = status;
+    this.code = error.code ?? "failed";
+    this.hint = error.hint ?? "";
+    this.final = error.final ?? null;
+  }
+}
+
+/** No reply came; whether the request arrived is unknown. */
+export class Unreachable extends Error {
+  constructor() {
+    super("No reply from askmesh on this machine.");
+  }
+}
+
+/**
+ * Send one request and return its JSON. Throws `Refusal` or `Unreachable`.
+ * @param {string} method
+ * @param {string} path
+ * @param {object} [body]
+ * @returns {Promise<any>}
+ */
+async function call(method, path, body) {
+  /** @type {RequestInit} */
+  const request = {
+    method,
+    credentials: "same-origin",
+    cache: "no-store",
+    redirect: "error",
+    signal: AbortSignal.timeout(REPLY_MS),
+    headers: { Accept: "application/json" },
+  };
+  if (method !== "GET") {
+    const text = JSON.stringify(body ?? {});
+    request.headers = { "Content-Type": "application/json", "X-Askmesh": "1" };
+    request.body = text;
+    request.keepalive = text.length < KEEPALIVE_BYTES;
+  }
+  let reply;
+  try {
+    reply = await fetch(path, request);
+  } catch {
+    throw new Unreachable();
+  }
+  const value = await reply.json().catch(() => null);
+  if (!reply.ok) throw new Refusal(reply.status, value?.error ?? {});
+  return value ?? {};
+}
+
+/** @param {string} id */
+const ask = (id) => `/api/asks/${encodeURIComponent(id)}`;
+
+/** Every route of the node that the page uses. */
+export const wire = {
+  /** @returns {Promise<T.Hello>} */
+  hello: () => call("GET", "/api/hello"),
+  /** @returns {Promise<T.State>} */
+  state: () => call("GET", "/api/state"),
+  /** @param {string} id @returns {Promise<T.AskDetail>} */
+  ask: (id) => call("GET", ask(id)),
+  /** @param {string} id @param {T.Ballot} ballot @returns {Promise<T.VoteReceipt>} */
+  vote: (id, ballot) => call("POST", `${ask(id)}/votes`, ballot),
+  /** @param {string} id @returns {Promise<T.VoteReceipt>} */
+  takeBack: (id) => call("DELETE", `${ask(id)}/votes/mine`),
+  /** @param {string} id @param {boolean} read */
+  markRead: (id, read) => call("PUT", `${ask(id)}/read`, { read }),
+
+  /** @param {string} token @param {string} name @param {string | null} passphrase
+   * @returns {Promise<T.SignedIn>} */
+  signInFirst: (token, name, passphrase) =>
+    call("POST", "/api/session", { token, name, passphrase }),
+  /** @param {string} passphrase @returns {Promise<T.SignedIn>} */
+  signInPassphrase: (passphrase) =>
+    call("POST", "/api/session", { passphrase, kind: "page" }),
+  /** @param {string} recovery @returns {Promise<T.SignedIn>} */
+  signInRecovery: (recovery) => call("POST", "/api/session", { recovery }),
+  /** @returns {Promise<T.SignIn>} */
+  requestSignIn: () => call("POST", "/api/sign-ins"),
+  /** @param {string} id @param {string} digits */
+  collectSignIn: (id, digits) =>
+    call("POST", `/api/sign-ins/${encodeURIComponent(id)}/collect`, { digits }),
+  /** @returns {Promise<{sign_ins: T.SignIn[]}>} */
+  signIns: () => call("GET", "/api/sign-ins"),
+  /** @param {string} id @param {string} digits @returns {Promise<T.SignIn>} */
+  approveSignIn: (id, digits) =>
+    call("POST", `/api/sign-ins/${encodeURIComponent(id)}`, { digits }),
+  /** @returns {Promise<{sessions: T.SessionRow[]}>} */
+  sessions: () => call("GET", "/api/sessions"),
+  /** @param {string} id */
+  endSession: (id) => call("DELETE", `/api/sessions/${encodeURIComponent(id)}`),
+  endOtherSessions: () => call("DELETE", "/api/sessions"),
+
+  /** @returns {Promise<{rules: T.RulesView | null}>} */
+  rules: () => call("GET", "/api/rules"),
+  /** @param {string} source @returns {Promise<{ok: boolean, errors: T.RuleProblem[]}>} */
+  checkRules: (source) => call("POST", "/api/rules/check", { source }),
+  /** @param {string} name @param {string} source @param {string | null} replaces */
+  applyRules: (name, source, replaces) =>
+    call("PUT", "/api/rules", { name, source, replaces }),
+};
