@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 import click
@@ -57,9 +58,7 @@ def _print(finding: Finding) -> None:
 
 def _rebuilt(home: str) -> Iterator[Finding]:
     """Whether the tables rebuilt from the log equal the live ones."""
-    from node.store.rebuild import compare
-
-    differences = with_progress(lambda: compare(home), "comparing the rebuilt tables")
+    differences = with_progress(lambda: _compared(home), "comparing the rebuilt tables")
     for difference in differences:
         yield Finding(
             about="rebuild",
@@ -69,6 +68,17 @@ def _rebuilt(home: str) -> Iterator[Finding]:
         )
     if not differences:
         yield Finding(about="rebuild", what="The tables rebuilt from the log equal the live ones.")
+
+
+def _compared(home: str) -> list[str]:
+    import sqlite3
+
+    from node.store.rebuild import compare
+
+    try:
+        return compare(Path(home))
+    except sqlite3.Error as error:
+        return [f"The store cannot be read: {error}."]
 
 
 def with_progress(work: Callable[[], list[str]], words: str) -> list[str]:

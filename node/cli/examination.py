@@ -16,6 +16,7 @@ from node.bridge.paths import UnsafeFolder, check_socket_folder, is_initialised,
 from node.cli.page import Page
 from node.cli.running import answers, facts, lock_holder, read_object
 from node.limits import PEER_PORT, WEB_PORT
+from node.store.migrations import MIGRATIONS, applied
 from node.version import VERSION
 
 Level = Literal["ok", "note", "fault"]
@@ -163,16 +164,32 @@ def _store(home: str) -> Iterator[Finding]:
         ) as store:
             said = [row[0] for row in store.execute("PRAGMA quick_check(5)")]
             journal = store.execute("PRAGMA journal_mode").fetchone()[0]
-            version = store.execute("PRAGMA user_version").fetchone()[0]
+            had = applied(store)
     except sqlite3.Error as error:
         yield Finding(about="store", level="fault", what=f"{path}: {error}.", remedy=remedy)
         return
     size = path.stat().st_size // 1024
     if said == ["ok"]:
-        what = f"{path.name} is sound ({size} KiB, schema {version}, {journal})."
-        yield Finding(about="store", what=what)
+        yield Finding(about="store", what=f"{path.name} is sound ({size} KiB, {journal}).")
     for line in said if said != ["ok"] else []:
         yield Finding(about="store", level="fault", what=f"{path.name}: {line}.", remedy=remedy)
+    yield from _schema(had)
+
+
+def _schema(had: list[str]) -> Iterator[Finding]:
+    unknown, missing = sorted(set(had) - set(MIGRATIONS)), sorted(set(MIGRATIONS) - set(had))
+    if unknown:
+        yield Finding(
+            about="schema",
+            level="fault",
+            what=f"The store has had {unknown[0]}, which this askmesh does not know.",
+            remedy="Install the newer askmesh that wrote it.",
+        )
+    elif missing:
+        what = f"The next start brings it from {had[-1] if had else 'nothing'} to {missing[-1]}."
+        yield Finding(about="schema", level="note", what=what)
+    else:
+        yield Finding(about="schema", what=f"{had[-1]}, which is this version's.")
 
 
 def _process(home: str) -> Iterator[Finding]:
