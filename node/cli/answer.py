@@ -18,6 +18,22 @@ RULING_S: Final = 5.0
 """How long to wait for the home's ruling before saying that the vote is on its way."""
 
 
+FITTING: Final = {
+    "approval": frozenset({"allow", "deny", "take_back"}),
+    "question": frozenset({"answer", "decline", "take_back"}),
+    "note": frozenset[str](),
+    "done": frozenset[str](),
+}
+"""Which answers each kind can have."""
+
+HINTS: Final = {
+    "approval": "Use --allow or --deny.",
+    "question": "Use --choose, --text or --decline.",
+    "note": "Nobody answers it; it is only read.",
+    "done": "Nobody answers it; it is only read.",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
     """What the person wants to say, as the options put it."""
@@ -73,7 +89,7 @@ def answer(
         _check_seen(ask, seen)
         wish = _resolved(wish, ask)
         terminal.show(["", *ask_lines(detail, _now(place)), ""])
-        _check_here(detail, wish)
+        _check_useful(detail, wish)
         terminal.confirm(_question(wish, ask))
         with signed_in(place, terminal) as page:
             shown = _unchanged(page, ask)
@@ -128,8 +144,13 @@ def _resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
     )
 
 
-def _check_here(detail: dict[str, Any], wish: Wish) -> None:
-    call = detail["ask"]["call"]
+def _check_useful(detail: dict[str, Any], wish: Wish) -> None:
+    """Raise `Stop` for what is certain to be refused, before a passphrase is asked for."""
+    ask, call = detail["ask"], detail["ask"]["call"]
+    if wish.decision not in FITTING[ask["kind"]]:
+        raise Stop(f"This does not fit a {ask['kind']}.", hint=HINTS[ask["kind"]], code="invalid")
+    if wish.decision != "take_back" and not ask["card"]["open"]:
+        raise Stop(f"{ask['short']} is closed: {ask['card']['sentence']}", code="conflict")
     if wish.decision == "allow" and call is not None and detail["call"] is None:
         raise Stop(
             "The exact call is not on this machine, so it cannot be allowed here.",

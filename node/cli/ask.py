@@ -67,20 +67,16 @@ def ask(
         "deadline_s": deadline,
         "fallback": fallback,
         "key": key,
-        "wait_s": wait or 0.0,
     }
-    reply = client.call(
-        place.home,
-        "flag",
-        place.who(),
-        flag,
-        timeout=flag["wait_s"] + SLACK_S,
-        patience=PATIENCE_S if wait else 0.0,
-    )
+    reply = place.call("flag", flag)
+    if not as_json:
+        _say_recorded(reply)
+    if wait is not None and reply["state"] != "posted":
+        reply |= _waited(place, reply["full_id"], wait)
+        if not as_json:
+            _say_answer(reply)
     if as_json:
         print_json(reply)
-    else:
-        _say(reply, waited=wait is not None)
     if wait is not None:
         click.get_current_context().exit(_exit_code(reply["state"]))
 
@@ -154,16 +150,34 @@ def _exit_code(state: str) -> int:
     return 0 if state in GOOD else REFUSED
 
 
-def _say(reply: dict[str, Any], *, waited: bool) -> None:
+def _waited(place: Place, ask_id: str, wait: float) -> dict[str, Any]:
+    """Where the ask stands after waiting, over restarts of the node."""
+    try:
+        return client.call(
+            place.home,
+            "await",
+            place.who(),
+            {"ask_id": ask_id, "wait_s": wait},
+            timeout=wait + SLACK_S,
+            patience=PATIENCE_S,
+        )
+    except KeyboardInterrupt:
+        click.echo("\nIt stays open; nobody waits for it here any more.", err=True)
+        raise click.exceptions.Exit(KEPT) from None
+
+
+def _say_recorded(reply: dict[str, Any]) -> None:
     click.echo(reply["id"])
     if reply["already_open"]:
         click.echo("This was asked before and is still open.", err=True)
+    if reply["state"] == "waiting" and not reply["reach"]:
+        why = reply["reach_reason"] or "nobody is there"
+        click.echo(f"Nobody can answer now: {visible_line(why)}. It is kept.", err=True)
+
+
+def _say_answer(reply: dict[str, Any]) -> None:
     if reply["state"] == "waiting":
-        if not reply["reach"]:
-            why = reply["reach_reason"] or "nobody is there"
-            click.echo(f"Nobody can answer now: {visible_line(why)}. It is kept.", err=True)
-        elif waited:
-            click.echo("No answer yet; it stays open.", err=True)
+        click.echo("No answer yet; it stays open.", err=True)
         return
     for line in answer_lines(reply):
         click.echo(line)
@@ -171,8 +185,6 @@ def _say(reply: dict[str, Any], *, waited: bool) -> None:
 
 def answer_lines(reply: dict[str, Any]) -> list[str]:
     """The answer: the verdict first, then the choice and the words of whoever gave it."""
-    if reply["state"] == "posted":
-        return []
     by = f" by {reply['by']}" if reply["by"] else ""
     reason = f": {reply['reason']}" if reply["reason"] else ""
     lines = [visible_line(f"{reply['state']}{by}{reason}")]
