@@ -158,9 +158,12 @@ def _disk_kind(home: str) -> str:
 def _store(home: str) -> Iterator[Finding]:
     path = Path(home, "store.db")
     remedy = "Stop the node and keep a copy of the folder before anything else."
+    # Without a write-ahead log there is nothing but the file, and reading it as one leaves
+    # no files of SQLite's own behind.
+    way = "mode=ro" if Path(home, "store.db-wal").exists() else "immutable=1"
     try:
         with contextlib.closing(
-            sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=5)
+            sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=5)
         ) as store:
             said = [row[0] for row in store.execute("PRAGMA quick_check(5)")]
             journal = store.execute("PRAGMA journal_mode").fetchone()[0]

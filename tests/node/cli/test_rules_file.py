@@ -1,0 +1,66 @@
+"""A rules file is checked without a node, and a bad one is refused with line and reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from node.cli.main import askmesh
+
+GOOD = '[[rule]]\nname = "read"\ntool = "Read"\naction = "allow"\n'
+BAD = '[[rule]]\nname = "x"\ntool = "Read"\naction = "sometimes"\n\n[[rule]]\nname = "x"\n'
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(askmesh, ["--home", "/nonexistent/place", *words])
+
+
+def test_a_good_file_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(GOOD)
+    result = run("rules", "check", str(file))
+    assert result.exit_code == 0
+    assert f"{file}: 1 rule, version " in result.output
+    reply = json.loads(run("rules", "check", "--json", str(file)).stdout)
+    assert reply["ok"] is True
+    assert reply["count"] == 1
+
+
+def test_a_bad_file_is_refused_with_every_line_and_reason(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(BAD)
+    result = run("rules", "check", str(file))
+    assert result.exit_code == 1
+    assert f"{file}:4: " in result.stderr
+    assert "sometimes" in result.stderr
+    error = json.loads(run("rules", "check", "--json", str(file)).stdout)["error"]
+    assert error["code"] == "rules_refused"
+    assert {"line", "reason", "fix"} == set(error["problems"][0])
+    assert len(error["problems"]) >= 2
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"[[rule]\n", b"x" * 100_000])
+def test_what_is_no_rules_file_is_refused_in_words(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_bytes(content)
+    result = run("rules", "check", str(file))
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
+    assert str(file) in result.stderr
+
+
+def test_a_hostile_file_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text('[[rule]]\nname = "\\u001b[2J\\u202e"\ntool = "T"\naction = "\\u001b]0;x"\n')
+    result = run("rules", "check", str(file))
+    assert result.exit_code == 1
+    assert "\x1b" not in result.output
+    assert "\u202e" not in result.output
+
+
+def test_applying_without_a_terminal_or_a_node_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(BAD)
+    assert run("rules", "apply", str(file)).exit_code == 1
+    assert run("rules", "show").exit_code == 3
