@@ -43,6 +43,9 @@ LOOK_MS: Final = 1_000
 """How often a waiting hook looks whether its wrapper is still there."""
 
 RETRY_S: Final = 0.05
+RETRY_MOST_S: Final = 1.0
+"""A node that goes away at each try is tried ever more slowly."""
+
 REPLY_S: Final = 10.0
 """For the rest of a reply that has begun, and for a request to be taken."""
 
@@ -51,6 +54,9 @@ SENTENCE_CHARACTERS: Final = 2_000
 PRINTED: Final = 10
 PASSED: Final = 11
 """What the wrapper is told. Neither is 0: that is what a broken interpreter may return."""
+
+WRAPPED_OUTPUT: Final = 4
+"""Where the wrapper wants the verdict; whatever else is printed by mistake, it throws away."""
 
 USAGE: Final = "usage: askmesh hook claude STAGE --home DIR [--wrapped PID]"
 
@@ -72,6 +78,11 @@ class Options:
     wrapper: int | None
     """The wrapper's process; None when the host runs this program itself."""
 
+    @property
+    def output(self) -> int:
+        """The descriptor that the host reads."""
+        return 1 if self.wrapper is None else WRAPPED_OUTPUT
+
 
 def main() -> int:
     """Carry out one hook; the exit code."""
@@ -85,7 +96,7 @@ def main() -> int:
         return 1
     except BaseException as error:  # noqa: BLE001 - any way out of here must be a deny
         printed = deny(options.stage, sentence_of(error))
-    write(printed)
+    write(options.output, printed)
     if options.wrapper is None:
         return 0
     # At once: nothing that happens while Python shuts down may undo what is printed.
@@ -167,6 +178,7 @@ class Errand:
 
     def run(self) -> dict[str, Any]:
         """The node's reply. Raises `NodeAway`, `Refused` and `Gone`."""
+        pause = RETRY_S
         while True:
             try:
                 reply = self.ask()
@@ -175,7 +187,8 @@ class Errand:
             except NodeAway:
                 if not self.starts or self.left() <= 0:
                     raise
-            time.sleep(RETRY_S)
+            time.sleep(pause)
+            pause = min(2 * pause, RETRY_MOST_S)
             self.look()
             start_node(self.options.home, wait_s=min(DONE_S, max(self.left(), 0.0)))
 
@@ -208,18 +221,16 @@ class Errand:
         if status != 200:
             raise refusal(status, body)
         value = json.loads(body)
-        if not isinstance(value, dict):
-            raise NodeAway("What replied is not an askmesh node.", sent=True)
-        return value
+        return value if isinstance(value, dict) else {}
 
     def wait(self, link: socket.socket) -> None:
         """Return when the node replies. Raises `Gone`, or `NodeAway` when the time is over."""
         events = select.poll()
         events.register(link, select.POLLIN)
-        events.register(1, 0)  # reports only that whoever reads our output has gone
+        events.register(self.options.output, 0)  # tells only that its reader has gone
         while (left := self.left()) > 0:
             ready = events.poll(min(LOOK_MS, left * 1000))
-            if any(place == 1 for place, _ in ready):
+            if any(place == self.options.output for place, _ in ready):
                 raise Gone
             if ready:
                 return
@@ -274,10 +285,10 @@ def sentence_of(error: BaseException) -> str:
     return text.strip()[:SENTENCE_CHARACTERS]
 
 
-def write(printed: bytes) -> None:
+def write(output: int, printed: bytes) -> None:
     """Print in one piece where the pipe takes it, so that half a verdict is never read."""
     while printed:
         try:
-            printed = printed[os.write(1, printed) :]
+            printed = printed[os.write(output, printed) :]
         except BlockingIOError:
-            select.select([], [1], [])
+            select.select([], [output], [])

@@ -4,7 +4,7 @@ import json
 import shlex
 from typing import Any, Final
 
-from node.bridge.hook import PASSED, PRINTED
+from node.bridge.hook import PASSED, PRINTED, WRAPPED_OUTPUT
 
 MARK: Final = "# askmesh hook wrapper"
 """In the first lines of each wrapper, so that one of another data directory is known too."""
@@ -46,7 +46,7 @@ deny() {{
 # In the background, so that a signal to this script is heard while the hook waits.
 exec 3<&0
 /usr/bin/env -i "$python" -I -S "$launcher" hook claude "$stage" --home "$home" --wrapped $$ \\
-  <&3 3<&- &
+  <&3 3<&- {output}>&1 >/dev/null &
 hook=$!
 
 # Ends a hook that hangs before the host's own limit, which would count as no decision.
@@ -101,6 +101,7 @@ def wrapper(python: str, launcher: str, home: str, *, limit_s: int = LIMIT_S) ->
         ),
         steps=limit_s // step,
         step=step,
+        output=WRAPPED_OUTPUT,
         printed=PRINTED,
         passed=PASSED,
     )

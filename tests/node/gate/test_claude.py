@@ -87,18 +87,14 @@ def gate() -> Double:
     return Double()
 
 
-async def run(  # noqa: ANN401 - JSON
-    gate: Double, stage: str, hold_s: float = 900.0, **event: object
-) -> Any:
+async def run(gate: Double, stage: str, hold_s: float = 900.0, **event: object) -> Any:  # noqa: ANN401 - JSON
     whole = {"hook_event_name": stage, "session_id": "s", "cwd": "/", **event}
     reply = await claude.handle(gate, WHO, "secret", stage, whole, hold_s=hold_s)
     assert (reply["stderr"], reply["exit"]) == ("", 0)
     return reply["stdout"]
 
 
-async def bash(  # noqa: ANN401 - JSON
-    gate: Double, stage: str, command: str, hold_s: float = 900.0
-) -> Any:
+async def bash(gate: Double, stage: str, command: str, hold_s: float = 900.0) -> Any:  # noqa: ANN401 - JSON
     return await run(
         gate,
         stage,
