@@ -38,9 +38,7 @@ class Agents(Protocol):
         """The open and unresolved rows of the caller's project, oldest first."""
         ...
 
-    async def claim(
-        self, who: Asker, ask_id: str, *, take_over: bool, request: str
-    ) -> Answer:
+    async def claim(self, who: Asker, ask_id: str, *, take_over: bool, request: str) -> Answer:
         """Take over a question's answer of the same project, under a higher token."""
         ...
 

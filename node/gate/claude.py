@@ -53,6 +53,8 @@ RAN_CHARACTERS: Final = 300
 class BadEvent(CallRefused):
     """The hook's input is not of the form that this host is known to give."""
 
+    code = "bad_event"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hook:

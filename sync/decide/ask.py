@@ -107,9 +107,7 @@ OUTCOMES: dict[Kind, frozenset[Outcome]] = {
     Kind.QUESTION: frozenset(
         {Outcome.ANSWERED, Outcome.DECLINED, Outcome.EXPIRED, Outcome.WITHDRAWN}
     ),
-    Kind.APPROVAL: frozenset(
-        {Outcome.ALLOWED, Outcome.DENIED, Outcome.EXPIRED, Outcome.WITHDRAWN}
-    ),
+    Kind.APPROVAL: frozenset({Outcome.ALLOWED, Outcome.DENIED, Outcome.EXPIRED, Outcome.WITHDRAWN}),
     Kind.NOTE: frozenset(),
     Kind.DONE: frozenset(),
 }
@@ -161,9 +159,7 @@ def check_words(name: str, text: str, most: int, *, needed: bool = False) -> Non
         raise Invalid(f"The {name} holds half of a character (a lone surrogate).")
 
 
-def check_shape(
-    kind: Kind, *, options: list[str], fallback: str | None, has_call: bool
-) -> None:
+def check_shape(kind: Kind, *, options: list[str], fallback: str | None, has_call: bool) -> None:
     """Check that the parts fit the kind. Raises `Invalid` with what to use instead."""
     if options and kind is not Kind.QUESTION:
         raise Invalid(

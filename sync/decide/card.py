@@ -126,9 +126,7 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         )
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
-        return _shut(
-            CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts)
-        )
+        return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
     if facts.state is AskState.VOID:
         return _void(facts)
     if facts.state is AskState.RESOLVED:
@@ -138,9 +136,7 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     return _final(facts, viewer, now)
 
 
-def _shut(
-    state: CardState, sentence: str, since: int, actions: tuple[str, ...] = ()
-) -> Card:
+def _shut(state: CardState, sentence: str, since: int, actions: tuple[str, ...] = ()) -> Card:
     return Card(
         state=state,
         sentence=sentence,
@@ -207,9 +203,7 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.outcome is Outcome.ALLOWED:
         sentence = f"{verdict}; {facts.agent} has not picked it up yet."
         return _shut(CardState.NOT_PICKED_UP, sentence, _closed(facts), actions)
-    state = (
-        CardState.ANSWERED_HERE if facts.closed_by_viewer else CardState.ANSWERED_ELSEWHERE
-    )
+    state = CardState.ANSWERED_HERE if facts.closed_by_viewer else CardState.ANSWERED_ELSEWHERE
     sentence = f"{verdict}; {facts.agent} has not been told yet."
     return _shut(state, sentence, _closed(facts), actions)
 
@@ -237,9 +231,7 @@ def _void(facts: CardFacts) -> Card:
     verdict = _verdict(facts)
     since = facts.handover_at if facts.handover_at is not None else _closed(facts)
     if facts.handover_reason == Void.TAKEN_BACK.value:
-        return _shut(
-            CardState.TAKEN_BACK, f"{verdict}, then taken back before it was used.", since
-        )
+        return _shut(CardState.TAKEN_BACK, f"{verdict}, then taken back before it was used.", since)
     if facts.handover_reason == Void.USE_BY.value:
         sentence = f"{verdict}, but {facts.agent} did not come back for it in time."
     else:

@@ -40,7 +40,5 @@ def split_ask(text: str) -> tuple[str, int]:
     """
     match = _ASK.match(text.strip().lower())
     if match is None:
-        raise Invalid(
-            f"{text[:80]!r} is not an ask's id.", hint="An id looks like k7qf-142."
-        )
+        raise Invalid(f"{text[:80]!r} is not an ask's id.", hint="An id looks like k7qf-142.")
     return match[1] or "", int(match[2])

@@ -10,7 +10,7 @@ from sync.decide.visible import COMBINING_RUN, hides, visible, visible_line
 
 
 @pytest.mark.parametrize(
-    "raw, shown",
+    ("raw", "shown"),
     [
         ("rm -rf \x1b[8m/\x1b[0m", "rm -rf ⟨U+001B⟩[8m/⟨U+001B⟩[0m"),
         ("\x1b]8;;http://a\x07b", "⟨U+001B⟩]8;;http://a⟨U+0007⟩b"),
