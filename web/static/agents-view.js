@@ -75,8 +75,7 @@ class SessionRow {
     this.element = make(
       "div",
       { class: "session", set: { role: "listitem" } },
-      make("p", { class: "session-head" }, this.agent, this.place),
-      this.doing,
+      make("div", {}, make("p", { class: "session-head" }, this.agent, this.place), this.doing),
       make("p", { class: "session-facts" }, this.gate, this.heard, this.asks),
     );
   }

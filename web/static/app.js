@@ -50,6 +50,7 @@ function openPage(state) {
   byId("entry").replaceChildren();
   show(byId("main"), true);
   show(byId("tabs"), true);
+  show(byId("help-button"), true);
   if (page !== null && page.inbox.storeId === state.store_id) page.resume(state);
   else if (page !== null) location.reload();
   else page = new Page(state, () => void enter());
@@ -69,6 +70,8 @@ async function enter() {
   show(byId("link-lost"), false);
   show(byId("main"), false);
   show(byId("tabs"), false);
+  show(byId("help-button"), false);
+  setText(byId("link-state"), "");
   byId("notices").replaceChildren();
   setText(byId("machine"), hello.machine);
   document.title = "Sign in · askmesh";

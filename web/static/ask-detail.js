@@ -74,6 +74,7 @@ export class AskDetail extends HTMLElement {
     const ask = context?.inbox.asks.get(this.ask?.id ?? "");
     if (context === undefined || ask === undefined) return;
     const before = this.ask;
+    const focused = this.contains(document.activeElement) ? document.activeElement : null;
     this.ask = ask;
     this.head.update(ask, context.inbox);
     if (ask.kind === "question" && this.question === null) this.makeForm(ask);
@@ -83,6 +84,10 @@ export class AskDetail extends HTMLElement {
     this.showUnsent(ask);
     if (this.stale(ask) || before?.card.state !== ask.card.state) void this.load();
     this.answer.update(ask, this.readiness(ask));
+    // A button that went away with its answer leaves the keyboard at the ask, not nowhere.
+    if (focused !== null && this.checkVisibility() && !focused.checkVisibility()) {
+      this.head.title.focus({ preventScroll: true });
+    }
   }
 
   /** Whether another revision is shown than the one in force. @param {T.AskView} ask */

@@ -8,6 +8,9 @@ import { ago, left, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
 import { badge, KINDS, sentence } from "./words.js";
 
+/** A deadline nearer than this stands out. */
+const SOON_MS = 15 * 60_000;
+
 /** The head of an ask: what, who, where, since when, and how it stands. */
 export class AskHead {
   constructor() {
@@ -71,6 +74,7 @@ export class AskHead {
     const limited = ask.deadline !== null && ask.card.open;
     show(this.deadline, limited);
     if (!limited || ask.deadline === null) return;
+    this.deadline.classList.toggle("soon", ask.deadline - now < SOON_MS);
     setText(this.deadline, overdue(ask, now) ? "deadline passed" : left(ask.deadline, now));
     setAttribute(this.deadline, "title", `Until ${moment(ask.deadline)}`);
   }

@@ -7,6 +7,9 @@ import { ago, left, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
 import { badge, KINDS } from "./words.js";
 
+/** A deadline nearer than this stands out. */
+const SOON_MS = 15 * 60_000;
+
 /** One ask in the list. The element lives as long as the ask is known; it is never rebuilt. */
 export class AskRow extends HTMLElement {
   constructor() {
@@ -81,7 +84,9 @@ export class AskRow extends HTMLElement {
     setAttribute(this.age, "title", moment(since));
     const limited = ask.card.open && ask.deadline !== null && ask.deadline > now;
     show(this.limit, limited);
-    if (limited && ask.deadline !== null) setText(this.limit, left(ask.deadline, now));
+    if (!limited || ask.deadline === null) return;
+    setText(this.limit, left(ask.deadline, now));
+    this.limit.classList.toggle("soon", ask.deadline - now < SOON_MS);
   }
 }
 

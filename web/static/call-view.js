@@ -28,10 +28,11 @@ export function callView(call, reading) {
     make("h3", { text: "The exact call" }),
     make("p", { class: "call-head" }, tool, make("span", { class: "dim", text: " in " }), folder),
   );
+  const { fields, folded } = argumentFields(call, reading);
+  section.append(fields);
   if (call.diff !== null) section.append(field("Changes", diffBlock(call.diff, reading)));
-  section.append(argumentFields(call, reading));
   if (call.files.length > 0) section.append(field("Files it would change", fileList(call.files)));
-  section.append(canonicalText(call));
+  section.append(folded, canonicalText(call));
   return section;
 }
 
@@ -64,32 +65,45 @@ function isWhole(diff) {
 /** @param {T.CallView} call @param {Reading} reading */
 function argumentFields(call, reading) {
   const fields = document.createDocumentFragment();
+  const folded = document.createDocumentFragment();
   const value = call.arguments;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     fields.append(field("arguments", valueBlock(value, "the arguments", reading)));
-    return fields;
+    return { fields, folded };
   }
   const whole = isWhole(call.diff);
   const entries = Object.entries(value);
   if (entries.length === 0) fields.append(make("p", { class: "dim", text: "No arguments." }));
   for (const [name, content] of entries) {
-    const note = typeof content === "string" ? "" : typeName(content);
     if (whole && IN_DIFF.has(name)) {
-      const folded = make("details", { class: "fold" });
-      folded.append(
-        make("summary", {}, visibleNodes(name), make("span", { class: "dim", text: " as sent; shown above as changes" })),
-      );
-      folded.addEventListener(
-        "toggle",
-        () => folded.append(valueBlock(content, name, null)),
-        { once: true },
-      );
-      fields.append(folded);
-    } else {
-      fields.append(field(name, valueBlock(content, name, reading), note));
+      folded.append(foldedField(name, content));
+      continue;
     }
+    const note = typeof content === "string" ? "" : typeName(content);
+    const element = field(name, valueBlock(content, name, reading), note);
+    element.classList.toggle("short", isShort(name, content));
+    fields.append(element);
   }
-  return fields;
+  return { fields, folded };
+}
+
+/** @param {string} name @param {unknown} content */
+function foldedField(name, content) {
+  const note = make("span", { class: "dim", text: " as sent; shown above as changes" });
+  const element = make("details", { class: "fold" }, make("summary", {}, visibleNodes(name), note));
+  const open = () => element.append(valueBlock(content, name, null));
+  element.addEventListener("toggle", open, { once: true });
+  return element;
+}
+
+/**
+ * Whether a value fits beside its name. A command always has its own lines.
+ * @param {string} name @param {unknown} content
+ */
+function isShort(name, content) {
+  if (typeof content === "object" && content !== null) return false;
+  const text = String(content);
+  return name !== "command" && name.length <= 24 && text.length <= 60 && !text.includes("\n");
 }
 
 /** @param {unknown} value */

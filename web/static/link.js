@@ -77,7 +77,7 @@ export class Link {
     const source = new EventSource(`/api/events?since=${this.ends.since()}`);
     this.source = source;
     this.opened = Date.now();
-    source.addEventListener("open", () => this.hear());
+    // That it opened proves nothing: only what is heard on it does.
     source.addEventListener("change", (event) => {
       this.hear();
       this.ends.change(JSON.parse(event.data));
@@ -110,9 +110,10 @@ export class Link {
     this.close();
     if (!reread && this.lost === 0) this.lost = Date.now();
     const step = Math.min(this.retries, RETRY_MS.length - 1);
+    const wait = reread && this.retries === 0 ? 0 : RETRY_MS[step];
     this.retries += 1;
     window.clearTimeout(this.retryTimer);
-    this.retryTimer = window.setTimeout(() => this.retry(), reread ? 0 : RETRY_MS[step]);
+    this.retryTimer = window.setTimeout(() => this.retry(), wait);
   }
 
   async retry() {
@@ -124,7 +125,6 @@ export class Link {
       return;
     }
     if (this.lookTimer === undefined) return;
-    this.heard = Date.now();
     this.open();
   }
 

@@ -18,14 +18,17 @@ export function signIn(hello, done) {
     { class: "entry-card" },
     make("h1", { text: "Sign in" }),
     make("p", { class: "dim", text: `askmesh on ${hello.machine}` }),
-    passphraseForm(done),
+    passphraseForm(hello, done),
   );
   card.append(digitsPart(done), recoveryPart(done));
   return card;
 }
 
-/** @param {(signedIn: T.SignedIn) => void} done */
-function passphraseForm(done) {
+/** @param {T.Hello} hello @param {(signedIn: T.SignedIn) => void} done */
+function passphraseForm(hello, done) {
+  // For password managers: under which name to keep the passphrase.
+  const account = make("input", { set: { name: "username", autocomplete: "username", hidden: "" } });
+  account.value = `askmesh on ${hello.machine}`;
   const phrase = field("Passphrase", { name: "passphrase", type: "password", autocomplete: "current-password" });
   const form = new Form("Sign in", async () => {
     if (phrase.input.value === "") {
@@ -34,7 +37,7 @@ function passphraseForm(done) {
     }
     done(await wire.signInPassphrase(phrase.input.value));
   });
-  return form.add(phrase.element).element;
+  return form.add(account, phrase.element).element;
 }
 
 /** @param {(signedIn: T.SignedIn) => void} done */
