@@ -48,7 +48,7 @@ function openPage(state) {
   show(byId("link-lost"), false);
   show(byId("entry"), false);
   byId("entry").replaceChildren();
-  show(byId("main"), true);
+  show(byId("views"), true);
   show(byId("tabs"), true);
   show(byId("help-button"), true);
   if (page !== null && page.inbox.storeId === state.store_id) page.resume(state);
@@ -68,7 +68,7 @@ async function enter() {
     return;
   }
   show(byId("link-lost"), false);
-  show(byId("main"), false);
+  show(byId("views"), false);
   show(byId("tabs"), false);
   show(byId("help-button"), false);
   setText(byId("link-state"), "");
@@ -99,4 +99,9 @@ function signedIn(reply) {
   void start();
 }
 
+byId("skip").addEventListener("click", (event) => {
+  // Not by the address: that names what is shown.
+  event.preventDefault();
+  byId("main").focus();
+});
 void start();

@@ -36,7 +36,8 @@ export class InboxView {
       this.missing,
       this.nothing,
     );
-    this.element = make("div", { class: "inbox" }, this.list.element, this.detailPane, this.teach);
+    const heading = make("h1", { class: "visually-hidden", text: "Inbox" });
+    this.element = make("div", { class: "inbox" }, heading, this.list.element, this.detailPane, this.teach);
     WIDE.addEventListener("change", changed);
   }
 

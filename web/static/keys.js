@@ -71,7 +71,7 @@ export class Keys {
       this.escape(target);
       return;
     }
-    if (isTyping(target) || !this.on || byId("main").hidden) return;
+    if (isTyping(target) || !this.on || byId("views").hidden) return;
     if (this.run(event.key)) event.preventDefault();
   }
 

@@ -48,7 +48,7 @@ export class Page {
       rules: this.rules.element,
       places: this.places.element,
     };
-    byId("main").replaceChildren(...Object.values(this.views));
+    byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
     this.link = new Link({
       since: () => this.inbox.n,
@@ -67,10 +67,6 @@ export class Page {
       if (event instanceof CustomEvent) void this.topic(event.detail);
     });
     window.addEventListener("hashchange", () => this.route());
-    byId("skip").addEventListener("click", (event) => {
-      event.preventDefault();
-      byId("main").focus();
-    });
     this.share.start();
     this.ticker = window.setInterval(() => this.tick(), TICK_MS);
     void this.readSignIns();
@@ -184,7 +180,7 @@ export class Page {
   }
 
   tick() {
-    if (document.hidden || byId("main").hidden) return;
+    if (document.hidden || byId("views").hidden) return;
     const now = this.inbox.now();
     const due = [...this.inbox.asks.values()].some(
       (ask) => ask.card.open && ask.deadline !== null && ask.deadline <= now && ask.deadline > now - 2 * TICK_MS,

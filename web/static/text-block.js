@@ -2,12 +2,13 @@
 /** @import { Reading } from "./reading.js" */
 
 import { button, make } from "./elements.js";
-import { size } from "./time.js";
-import { visibleNodes } from "./visible.js";
+import { reach, visibleNodes } from "./visible.js";
 
 const FIRST_CHARACTERS = 12_000;
 const FIRST_LINES = 240;
 const NEXT_CHARACTERS = 250_000;
+/** Each of them becomes an element of its own. */
+const ODD_CHARACTERS = 4_000;
 
 /**
  * Make a block of text as it is: nothing folded away without saying so, nothing cut.
@@ -27,18 +28,18 @@ export function textBlock(text, { reading = null, label, diff = false, prose = f
     const part = text.slice(from, to);
     code.append(diff ? diffNodes(part, from === 0) : visibleNodes(part, true));
   };
-  let shown = firstPart(text);
+  let shown = reach(text, 0, firstPart(text), ODD_CHARACTERS);
   render(0, shown);
   if (shown < text.length) {
     const more = button("", "more", () => {
-      const to = cut(text, shown + NEXT_CHARACTERS);
+      const to = reach(text, shown, cut(text, shown + NEXT_CHARACTERS), ODD_CHARACTERS);
       render(shown, to);
       shown = to;
       name();
     });
     const name = () => {
       const rest = text.length - shown;
-      more.textContent = `Show ${rest > NEXT_CHARACTERS ? "more" : "the rest"} of ${label}: ${size(rest)}`;
+      more.textContent = `Show more of ${label}: ${rest.toLocaleString()} characters are left`;
       more.hidden = rest === 0;
       end.hidden = rest > 0;
     };

@@ -88,6 +88,20 @@ export function visibleNodes(text, lines = false) {
   return nodes;
 }
 
+/**
+ * Where a piece of the text ends that holds at most `most` odd characters: each becomes an
+ * element, and hundreds of thousands of them would stop the page.
+ * @param {string} text @param {number} from @param {number} to @param {number} most
+ */
+export function reach(text, from, to, most) {
+  let odd = 0;
+  for (const match of text.slice(from, to).matchAll(ODD)) {
+    odd += 1;
+    if (odd > most) return from + match.index;
+  }
+  return to;
+}
+
 /** @param {string} character */
 function outlined(character) {
   const mark = document.createElement("span");
