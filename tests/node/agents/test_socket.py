@@ -217,7 +217,8 @@ async def test_another_user_is_refused_even_when_the_modes_allow_it(node: Node) 
         "import os, socket, sys\n"
         "os.setgid(12345); os.setuid(12345)\n"
         "link = socket.socket(socket.AF_UNIX); link.connect(sys.argv[1])\n"
-        "link.sendall(b'GET /agent/node HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n')\n"
+        "link.sendall(b'GET /agent/node HTTP/1.1\\r\\nHost: a\\r\\n')\n"
+        "link.sendall(b'Connection: close\\r\\n\\r\\n')\n"
         "print(link.makefile('rb').read().decode())\n"
     )
     process = await asyncio.create_subprocess_exec(
