@@ -121,3 +121,12 @@ HELLO_BYTES: Final = 64 * 1024
 
 AGENT_WAIT_MAX_S: Final = 24 * 3_600.0
 """A command that waits for an answer over HTTP; it may call again."""
+
+SESSIONS_SHOWN: Final = 200
+"""Sessions in one snapshot; older ones have nothing left to say."""
+
+PASSPHRASE_CHARACTERS_MAX: Final = 256
+"""Longer input would only make each try at hashing it dearer."""
+
+WAITING_SIGN_INS: Final = 8
+"""Sign-ins by six digits that may wait at one time; more would be an attack."""

@@ -8,10 +8,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from sync.errors import Conflict
 from web.views import (
     AskDetail,
     AskView,
     Change,
+    FinalView,
     RulesView,
     SessionRow,
     State,
@@ -62,12 +64,33 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["waiting", "approved", "refused", "expired"] = "waiting"
 
 
+class AskClosed(Conflict):
+    """It was answered before your answer came; yours does not count."""
+
+    code = "closed"
+
+    def __init__(self, sentence: str, *, final: FinalView, ask: AskView) -> None:
+        super().__init__(sentence)
+        self.final = final
+        self.ask = ask
+
+
 class Desk(Protocol):
     """The node, as far as persons are concerned."""
 
     @property
     def store_id(self) -> str:
         """A random id of this store; part of the cookie's name."""
+        ...
+
+    @property
+    def machine(self) -> str:
+        """This machine's name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """The program's version."""
         ...
 
     def now(self) -> int:
@@ -100,6 +123,10 @@ class Desk(Protocol):
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
         """Use the recovery words: ends all sessions and withdraws open approvals."""
+        ...
+
+    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+        """Set the viewer's passphrase (after recovery, or where it was skipped)."""
         ...
 
     async def sign_in_request(self, *, where: str) -> SignIn:

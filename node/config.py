@@ -1,0 +1,108 @@
+"""The node's files beside its store: the lock, the settings, the facts of a run."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from node.limits import PEER_PORT, WEB_PORT
+from sync.errors import Invalid, StoreError, StoreHeld
+
+LOCK_FILE = "node.lock"
+FACTS_FILE = "node.json"
+SETTINGS_FILE = "settings.json"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
+    """What `up` was last told; kept so that every later start is the same."""
+
+    port: int = PEER_PORT
+    web_port: int = WEB_PORT
+    bind: str | None = None
+    mdns: bool = True
+    name: str | None = None
+
+
+def prepare(home: Path, *, create: bool) -> None:
+    """Make sure the data directory is ours alone. Raises `StoreError` in words."""
+    try:
+        if create:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = home.stat()
+    except OSError as error:
+        raise StoreError(
+            f"The data directory {home} cannot be used: {error.strerror}.",
+            hint="Run `askmesh up` to begin, or check the path and its owner.",
+        ) from None
+    if status.st_uid != os.getuid():
+        raise StoreError(f"The data directory {home} belongs to another user.")
+    if status.st_mode & 0o077:
+        try:
+            home.chmod(0o700)
+        except OSError:
+            raise StoreError(
+                f"Others can enter the data directory {home}.", hint=f"Run: chmod 700 {home}"
+            ) from None
+
+
+def lock(home: Path, facts: dict[str, Any]) -> int:
+    """Hold the data directory; return the descriptor to keep open.
+
+    Raises `StoreHeld` that says who holds it.
+    """
+    path = home / LOCK_FILE
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreError(
+            f"The data directory {home} cannot be written: {error.strerror}.",
+            hint="Make it writable, then start again.",
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = read(path).get("pid", "unknown")
+        os.close(descriptor)
+        raise StoreHeld(
+            f"Another node (pid {holder}) already runs on {home}.",
+            hint="Use that one, or stop it with `askmesh down`.",
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(facts).encode(), 0)
+    return descriptor
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return a small JSON object; {} when it is missing or damaged."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write(path: Path, value: dict[str, Any]) -> None:
+    """Write a small JSON object whole or not at all, for this user only."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    temporary.replace(path)
+
+
+def settings(home: Path, told: dict[str, Any]) -> Settings:
+    """Return the settings, with what this start was told put over what was kept.
+
+    Raises `Invalid` for a value that cannot be used.
+    """
+    merged = {**read(home / SETTINGS_FILE), **told}
+    try:
+        return msgspec.convert(merged, Settings)
+    except msgspec.ValidationError as error:
+        raise Invalid(
+            f"{home / SETTINGS_FILE} holds a value that cannot be used: {error}.",
+            hint="Correct or remove it; the defaults are used then.",
+        ) from None

@@ -1,0 +1,54 @@
+"""The whole agents' desk: the tools, and the listings of the command line."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+
+from node.desk.agents import AgentDesk
+from node.desk.context import Context
+from node.desk.reading import Reading
+from node.desk.requests import Asker
+from node.desk.sessions import SessionBook
+from node.desk.views import as_object
+
+
+class AgentSide(AgentDesk):
+    """Implements `node.desk.protocols.Agents`.
+
+    The listings show every ask of this node: the socket lets in only this node's own
+    user, who could read the store as well (docs/threats.md).
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        book: SessionBook,
+        reading: Reading,
+        facts: Callable[[], dict[str, Any]],
+    ) -> None:
+        super().__init__(context, book)
+        self._reading = reading
+        self._facts = facts
+
+    async def listing(
+        self, who: Asker, *, closed: bool, project: str | None  # noqa: ARG002 -- same user
+    ) -> list[dict[str, Any]]:
+        """Rows for `askmesh list`, newest first."""
+        return await self._reading.listing(closed=closed, project=project)
+
+    async def show(self, who: Asker, ask_id: str) -> dict[str, Any]:  # noqa: ARG002 -- same user
+        """One ask for `askmesh show`."""
+        return as_object(await self._reading.ask(ask_id, None))
+
+    async def node_status(self, who: Asker) -> dict[str, Any]:  # noqa: ARG002 -- same user
+        """For `askmesh status`."""
+        return await self._reading.node_status(self._facts())
+
+    async def watch(
+        self, who: Asker, since: int | None  # noqa: ARG002 -- same user
+    ) -> AsyncIterator[dict[str, Any] | None]:
+        """For `askmesh watch`: changes from `since`, or from now on."""
+        start = await self._reading.last_number() if since is None else since
+        async for change in self._reading.changes(start, None):
+            yield None if change is None else msgspec.to_builtins(change)

@@ -1,0 +1,390 @@
+"""The agents' desk: what the socket and the MCP tools may do. Nothing here can answer."""
+
+import asyncio
+import sqlite3
+import time
+from typing import cast
+
+from node.desk import persons, rows
+from node.desk.answer import answer_of, flagged_of, state_of
+from node.desk.closing import close, expire_if_due, hand, resolve, void
+from node.desk.context import Context
+from node.desk.protocols import Progress
+from node.desk.raising import CallContent, NewAsk, Pace, check, earlier, record
+from node.desk.replies import name, recall, remember
+from node.desk.requests import Kind as KindName
+from node.desk.requests import (
+    Answer,
+    Asker,
+    Flag,
+    Flagged,
+    PendingRow,
+    Whoami,
+)
+from node.desk.rows import AskRow, find
+from node.desk.sessions import SessionBook, hear
+from node.gate.call import make_call
+from node.limits import PROGRESS_EVERY_S
+from node.store.transaction import Transaction
+from node.store.writer import Job, Result
+from sync import limits
+from sync.decide.ask import AskState, Kind, Outcome, check_words
+from sync.decide.handover import Give, Void, give
+from sync.errors import Conflict, Invalid, NotAllowed, TooMany
+from sync.log.facts import FinalText, Option
+
+
+class AgentDesk:
+    """Implements `node.desk.protocols.Agents` but for the listings."""
+
+    def __init__(self, context: Context, book: SessionBook) -> None:
+        self.context = context
+        self.book = book
+        self.pace = Pace(context.limits, time.monotonic)
+
+    async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
+        """Record an ask, or return the one already open or recorded under the key."""
+        ask = await self._checked(who, flag)
+        stored = name("flag", who.session, request)
+        heard = self.book.due(who, self.context.clock.now())
+        paced = False
+        try:
+            self.pace.check(who.session)
+        except TooMany:
+            # A retry of what is recorded already is answered even so.
+            paced = True
+
+        def job(transaction: Transaction) -> Flagged:
+            found = recall(transaction, stored, Flagged)
+            if found is not None:
+                return found
+            known = earlier(transaction.connection, who.session, ask)
+            if known is None and paced:
+                self.pace.check(who.session)
+            row = known or record(transaction, who, ask, self.context.limits)
+            if heard:
+                hear(transaction, who)
+            reply = flagged_of(self.context, transaction.connection, row, known is not None)
+            remember(transaction, stored, reply, row.id)
+            return reply
+
+        return await self._run("flag", who, job)
+
+    async def await_answer(
+        self, who: Asker, ask_id: str, *, wait_s: float, request: str, progress: Progress | None
+    ) -> Answer:
+        """Wait for the final and take the hand-over; `waiting` when the time is over."""
+        row = await self.context.reader.run(lambda connection: find(connection, ask_id))
+        if row.session != who.session:
+            raise NotAllowed(
+                f"{self.context.short(row.id)} was raised by another session.",
+                hint="Use `claim` to take over a question of your project.",
+            )
+        if row.enforced:
+            raise NotAllowed(
+                f"{self.context.short(row.id)} holds a call at the gate.",
+                hint="Make the same call again: the gate picks its verdict up.",
+            )
+        if row.posted:
+            raise Invalid(f"A {row.kind} waits for nobody, so there is no answer to wait for.")
+        await self.heard(who)
+        await self._closed(row, who, wait_s, progress)
+        return await self._take(who, row.id, request, take_over=False)
+
+    async def claim(
+        self, who: Asker, ask_id: str, *, take_over: bool, request: str
+    ) -> Answer:
+        """Take over a question's answer of the same project, under a higher token."""
+        row = await self.context.reader.run(lambda connection: find(connection, ask_id))
+        self._own_project(who, row)
+        if row.enforced:
+            raise NotAllowed("A call held by the gate is picked up by the gate alone.")
+        if row.kind != Kind.QUESTION.value and row.session != who.session:
+            raise NotAllowed(
+                "Only questions can be claimed by another session.",
+                hint="An approval belongs to the session that raised it; raise a new one.",
+            )
+        await self.heard(who)
+        return await self._take(who, row.id, request, take_over=take_over)
+
+    async def resolve(
+        self, who: Asker, ask_id: str, *, token: int | None, outcome: str, ok: bool, request: str
+    ) -> Answer:
+        """State what came of an answer. A token that is not the live one is refused."""
+        check_words("outcome", outcome, limits.ANSWER_CHARACTERS)
+        stored = name("resolve", who.session, request)
+
+        def job(transaction: Transaction) -> Answer:
+            found = recall(transaction, stored, Answer)
+            if found is not None:
+                return found
+            row = self._held(transaction, who, ask_id, token)
+            row = resolve(transaction, row, ok=ok, outcome=outcome)
+            reply = answer_of(self.context, transaction.connection, row, who.session)
+            remember(transaction, stored, reply, row.id)
+            return reply
+
+        return await self._run("resolve", who, job)
+
+    async def withdraw(self, who: Asker, ask_id: str, *, reason: str, request: str) -> Answer:
+        """Close the caller's own open ask."""
+        check_words("reason", reason, limits.TITLE_CHARACTERS)
+        stored = name("withdraw", who.session, request)
+
+        def job(transaction: Transaction) -> Answer:
+            found = recall(transaction, stored, Answer)
+            if found is not None:
+                return found
+            row = find(transaction.connection, ask_id)
+            if row.session != who.session:
+                raise NotAllowed("Only the session that raised an ask can withdraw it.")
+            if row.enforced:
+                raise NotAllowed("A call held by the gate is not withdrawn by its agent.")
+            if row.posted:
+                raise Invalid(f"A {row.kind} stays; there is nothing to withdraw.")
+            row = expire_if_due(transaction, row)
+            if row.state == AskState.WAITING.value:
+                row = close(
+                    transaction,
+                    row,
+                    Outcome.WITHDRAWN,
+                    text=FinalText(reason=reason or None),
+                )
+            reply = answer_of(self.context, transaction.connection, row, None)
+            remember(transaction, stored, reply, row.id)
+            return reply
+
+        return await self._run("withdraw", who, job)
+
+    async def pending(self, who: Asker, *, everything: bool = False) -> list[PendingRow]:
+        """The open and unresolved rows of the caller's project, oldest first."""
+        live = "state IN ('waiting', 'closed', 'handed')"
+        where = "project = ?" + ("" if everything else f" AND {live}")
+
+        def read(connection: sqlite3.Connection) -> list[PendingRow]:
+            found = rows.select(
+                connection, f"{where} ORDER BY created DESC LIMIT 200", (who.project,)
+            )
+            return [self._pending(connection, who, row) for row in reversed(found)]
+
+        await self.heard(who)
+        return await self.context.reader.run(read)
+
+    async def status(self, who: Asker, text: str) -> None:
+        """What the session is doing, in its own words; shown, never judged."""
+        check_words("status", text, limits.TITLE_CHARACTERS)
+        await self._run("status", who, lambda transaction: hear(transaction, who, status=text))
+
+    async def heard(self, who: Asker) -> None:
+        """Note that the session is alive; renews the lease of what it holds."""
+        if self.book.due(who, self.context.clock.now()):
+            await self._run("heard", who, lambda transaction: hear(transaction, who))
+
+    async def whoami(self, who: Asker) -> Whoami:
+        """How the node sees the caller."""
+        # Imported here: the MCP hosts' table is the agents' package's own.
+        from node.agents.hosts import wait_limit
+
+        def read(connection: sqlite3.Connection) -> Whoami:
+            count, reason = persons.reachable(connection, None)
+            gate = connection.execute(
+                "SELECT gate_last FROM agent_session WHERE id = ?", (who.session,)
+            ).fetchone()
+            return Whoami(
+                agent=who.agent,
+                session=who.session,
+                project=who.project,
+                branch=who.branch,
+                cwd=who.cwd,
+                machine=self.context.machine,
+                node=self.context.identity.name,
+                reach=count,
+                reach_reason=reason,
+                wait_limit_s=wait_limit(who.client),
+                gate="in_force" if gate and gate[0] is not None else "not_seen",
+            )
+
+        await self.heard(who)
+        return await self.context.reader.run(read)
+
+    async def _checked(self, who: Asker, flag: Flag) -> NewAsk:
+        call: CallContent | None = None
+        if flag.call is not None:
+            call = await self._call(who, flag)
+        ask = NewAsk(
+            kind=Kind(flag.kind),
+            title=flag.title,
+            detail=flag.detail,
+            options=[
+                Option(id=str(number), label=option.label, detail=option.detail)
+                for number, option in enumerate(flag.options, start=1)
+            ],
+            fallback=flag.fallback,
+            deadline_ms=None if flag.deadline_s is None else milliseconds(flag.deadline_s),
+            key=flag.key,
+            call=call,
+        )
+        check(ask)
+        return ask
+
+    async def _call(self, who: Asker, flag: Flag) -> CallContent:
+        given = flag.call
+        if flag.kind != Kind.APPROVAL.value:
+            raise Invalid(f"A {flag.kind} has no call.", hint="Use kind 'approval'.")
+        if (
+            not isinstance(given, dict)
+            or not isinstance(given.get("tool"), str)
+            or set(given) - {"tool", "arguments"}
+        ):
+            raise Invalid(
+                "The call must be an object with 'tool' and 'arguments'.",
+                hint='For example {"tool": "deploy", "arguments": {"target": "staging"}}.',
+            )
+        made = await asyncio.to_thread(
+            make_call, given["tool"], given.get("arguments", {}), who.cwd
+        )
+        salt = self.context.random(limits.SALT_BYTES)
+        blob = await asyncio.to_thread(self.context.blobs.put, made.canonical, salt)
+        return CallContent(
+            tool=made.tool,
+            summary=made.summary,
+            canonical=made.canonical,
+            digest=made.digest,
+            blob=blob,
+            diff=made.diff,
+        )
+
+    async def _closed(
+        self, row: AskRow, who: Asker, wait_s: float, progress: Progress | None
+    ) -> None:
+        """Return when the ask is closed or the time is over, telling progress meanwhile."""
+        context = self.context
+        until = time.monotonic() + wait_s
+        with context.signals.of(row.id) as changed:
+            while True:
+                changed.clear()
+                state = await context.reader.run(
+                    lambda connection: rows.by_id(connection, row.id)
+                )
+                left = until - time.monotonic()
+                if state is None or state.state != AskState.WAITING.value or left <= 0:
+                    return
+                try:
+                    await asyncio.wait_for(changed.wait(), min(left, PROGRESS_EVERY_S))
+                except TimeoutError:
+                    await self.heard(who)
+                    if progress is not None:
+                        await progress((context.clock.now() - row.created) / 1000)
+
+    async def _take(
+        self, who: Asker, ask: str, request: str, *, take_over: bool
+    ) -> Answer:
+        stored = name("take", who.session, request)
+
+        def job(transaction: Transaction) -> Answer:
+            found = recall(transaction, stored, Answer)
+            if found is not None:
+                return self._again(transaction, who, found)
+            row = expire_if_due(transaction, find(transaction.connection, ask))
+            row = self._give(transaction, row, who, take_over=take_over)
+            reply = answer_of(self.context, transaction.connection, row, who.session)
+            if row.state != AskState.WAITING.value:
+                remember(transaction, stored, reply, row.id)
+            return reply
+
+        return await self._run("hand_over", who, job)
+
+    def _give(
+        self, transaction: Transaction, row: AskRow, who: Asker, *, take_over: bool
+    ) -> AskRow:
+        standing = rows.standing(transaction.connection, row)
+        decided = give(standing, who.session, now=transaction.now, take_over=take_over)
+        if decided is Give.HAND:
+            return hand(transaction, row, who.session)
+        if decided is Give.VOID_USE_BY:
+            return void(transaction, row, Void.USE_BY)
+        if decided is Give.HELD:
+            raise Conflict(
+                f"{self.context.short(row.id)} was handed over before"
+                + (f", to session {row.handed_to}." if row.handed_to != who.session else "."),
+                hint=(
+                    "An approval is handed over once; raise a new one."
+                    if row.kind == Kind.APPROVAL.value
+                    else "Claim it with take_over if that session is gone."
+                ),
+            )
+        return row
+
+    def _again(self, transaction: Transaction, who: Asker, found: Answer) -> Answer:
+        """Repeat a stored hand-over, unless the approval in it has become too old to use."""
+        row = find(transaction.connection, found.full_id)
+        held = rows.standing(transaction.connection, row).held
+        if row.kind == Kind.APPROVAL.value and found.state == "allowed":
+            late = row.use_by is not None and transaction.now >= row.use_by
+            lapsed = row.lease_until is not None and transaction.now >= row.lease_until
+            if held is None or held.session != who.session or late or lapsed:
+                raise Conflict(
+                    f"{found.id} was handed over before; what came of it is unknown.",
+                    hint="Raise a new approval if the call still has to run.",
+                )
+        return found
+
+    def _held(
+        self, transaction: Transaction, who: Asker, ask_id: str, token: int | None
+    ) -> AskRow:
+        row = find(transaction.connection, ask_id)
+        short = self.context.short(row.id)
+        if row.enforced:
+            raise NotAllowed(f"{short} holds a call at the gate, which resolves it itself.")
+        if row.state == AskState.RESOLVED.value:
+            raise Conflict(f"{short} is resolved already.")
+        if row.state != AskState.HANDED.value:
+            raise Conflict(
+                f"{short} was not handed over, so nothing can have come of it.",
+                hint="Use `await_answer` first.",
+            )
+        if row.handed_to != who.session or (token is not None and token != row.token):
+            raise Conflict(
+                f"{short} has moved on to another session (token {row.token}).",
+                hint="What you did under the older token is not recorded as its outcome.",
+            )
+        return row
+
+    def _own_project(self, who: Asker, row: AskRow) -> None:
+        if row.project != who.project:
+            raise NotAllowed(
+                f"{self.context.short(row.id)} belongs to another project.",
+                hint="An agent works on the rows of its own project only.",
+            )
+
+    def _pending(
+        self, connection: sqlite3.Connection, who: Asker, row: AskRow
+    ) -> PendingRow:
+        return PendingRow(
+            id=self.context.short(row.id),
+            full_id=row.id,
+            kind=cast("KindName", row.kind),
+            title=rows.words(connection, row).title,
+            state=state_of(row),
+            agent=row.agent,
+            session=row.session,
+            mine=row.session == who.session,
+            handed_to=row.handed_to,
+            resolved=row.resolved_at is not None,
+            created=row.created,
+            deadline=row.deadline,
+        )
+
+    async def _run(self, label: str, who: Asker, job: Job[Result]) -> Result:
+        try:
+            return await self.context.writer.run(label, job)
+        except Exception:
+            self.book.forget(who.session)
+            raise
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a duration in milliseconds. Raises `Invalid` for what is no number."""
+    if not 0 <= seconds < limits.DAY_MS:
+        raise Invalid(f"{seconds} is not a number of seconds a deadline can have.")
+    return round(seconds * 1000)

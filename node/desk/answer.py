@@ -1,0 +1,64 @@
+"""What an agent is told of an ask."""
+
+import sqlite3
+from typing import cast
+
+from node.desk import persons
+from node.desk.context import Context
+from node.desk.requests import Answer, AnswerState, Flagged, Kind
+from node.desk.rows import AskRow, words
+from sync.decide.ask import AskState, Outcome
+
+
+def state_of(row: AskRow) -> AnswerState:
+    """Return an ask's state in the words agents are told."""
+    if row.posted:
+        return "posted"
+    if row.state == AskState.VOID.value:
+        return "void"
+    return cast("AnswerState", row.outcome or "waiting")
+
+
+def flagged_of(
+    context: Context, connection: sqlite3.Connection, row: AskRow, already_open: bool
+) -> Flagged:
+    """Return the reply to raising an ask."""
+    reach, reason = persons.reachable(connection, row.role)
+    return Flagged(
+        id=context.short(row.id),
+        full_id=row.id,
+        state=state_of(row),
+        already_open=already_open,
+        reach=reach,
+        reach_reason=reason,
+        deadline=row.deadline,
+    )
+
+
+def answer_of(
+    context: Context, connection: sqlite3.Connection, row: AskRow, session: str | None
+) -> Answer:
+    """Return where an ask stands; the answer itself only to the session that holds it."""
+    reach, why_not = persons.reachable(connection, row.role)
+    text = words(connection, row)
+    answer = text.answer
+    holds = session is not None and row.handed_to == session
+    by = persons.everyone(connection).get(row.closed_by or "")
+    expired = row.outcome == Outcome.EXPIRED.value
+    return Answer(
+        id=context.short(row.id),
+        full_id=row.id,
+        kind=cast("Kind", row.kind),
+        title=text.title,
+        state=state_of(row),
+        token=row.token if holds else None,
+        choice=text.label(row.choice) if holds else None,
+        text=answer.text if answer and holds else None,
+        because=answer.because if answer and holds else None,
+        by=by.name if by and holds else None,
+        fallback=text.ask.fallback if expired and text.ask else None,
+        reason=row.handover_why or (answer.reason if answer else None) or row.reason,
+        resolved=row.resolved_at is not None,
+        reach=reach,
+        reach_reason=why_not,
+    )

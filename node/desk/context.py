@@ -1,0 +1,42 @@
+"""What every desk works with: the store, the clock, the signals and who we are."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from node.clock import Clock
+from node.desk.signals import Signals
+from node.store.blobs import Blobs
+from node.store.reader import Reader
+from node.store.transaction import Identity
+from node.store.writer import Writer
+from sync.log.names import SHORT
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits a bench may lift; everyone else takes `node.limits`."""
+
+    open_asks_per_session: int
+    asks_per_second_session: int
+    asks_per_second_node: int
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """Shared by all desks of one node."""
+
+    store_id: str
+    machine: str
+    identity: Identity
+    writer: Writer
+    reader: Reader
+    blobs: Blobs
+    clock: Clock
+    signals: Signals
+    random: Callable[[int], bytes]
+    limits: Limits
+    started: int
+
+    def short(self, ask: str) -> str:
+        """Return an ask's short id."""
+        home, _, number = ask.rpartition("-")
+        return f"{home[:SHORT]}-{number}"

@@ -1,0 +1,375 @@
+"""The gate's desk: calls held until a person decided, each verdict picked up once.
+
+An approval raised here is *enforced*: only the gate hands it over, to the session that
+raised it, for the very call that was shown (same digest), before its use-by, and only
+when no earlier hook still waits for it.
+"""
+
+import asyncio
+from collections import Counter, defaultdict
+
+from node.desk import rows
+from node.desk.closing import close, expire_if_due, hand, resolve, void
+from node.desk.context import Context
+from node.desk.protocols import GateHold, GateVerdict
+from node.desk.raising import CallContent, NewAsk, check, record
+from node.desk.requests import Asker
+from node.desk.rows import AskRow, by_id, select
+from node.desk.rules_store import RulesStore
+from node.desk.sessions import hear
+from node.gate.call import Call
+from node.gate.rules import Rules
+from node.store.transaction import Transaction
+from sync import limits
+from sync.decide.ask import AskState, Kind, Outcome
+from sync.decide.handover import Give, Void, give
+from sync.log.entry import sha256
+from sync.log.facts import FinalText, RuleReference
+
+WENT_ON = frozenset({"UserPromptSubmit", "Stop", "SessionEnd"})
+"""Events that a held call cannot be followed by: it was settled at the agent."""
+
+SETTLED = "settled at the agent"
+
+
+class GateDesk:
+    """Implements `node.desk.protocols.Gate`."""
+
+    def __init__(self, context: Context, rules_store: RulesStore) -> None:
+        self.context = context
+        self._rules = rules_store
+        self._waiting: Counter[str] = Counter()
+        self._locks: defaultdict[tuple[str, bytes], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def rules(self) -> Rules:
+        """The rules in force (empty when none were ever applied)."""
+        return await self._rules.in_force()
+
+    async def hold(self, hold: GateHold) -> GateVerdict:
+        """Pick up a verdict by session and digest, or raise an ask and hold."""
+        content = await self._content(hold.call)
+        key = (hold.who.session, hold.call.digest)
+        async with self._locks[key]:
+            # From finding the ask to being counted as its waiter no other hook may come
+            # between, or two could wait for one verdict.
+            found = await self._find_or_raise(hold, content)
+            if isinstance(found, GateVerdict):
+                return found
+            self._waiting[found] += 1
+        try:
+            await self._until_closed(found, hold.hold_s)
+            return await self._pick_up(found, hold)
+        finally:
+            self._waiting[found] -= 1
+            if not self._waiting[found]:
+                del self._waiting[found]
+
+    async def handed_before(self, who: Asker, call: Call) -> bool:
+        """Whether this call was handed over at `pre` and not yet asked at `permission`."""
+
+        def job(transaction: Transaction) -> bool:
+            row = transaction.row(
+                "SELECT gate_call.ask FROM gate_call JOIN ask ON ask.id = gate_call.ask"
+                " WHERE gate_call.session = ? AND digest = ? AND stage = 'pre' AND NOT reused"
+                " AND ask.state = 'handed' AND outcome = 'allowed' AND lease_until > ?"
+                " ORDER BY ask.number LIMIT 1",
+                who.session,
+                call.digest,
+                transaction.now,
+            )
+            if row is None:
+                return False
+            transaction.run("UPDATE gate_call SET reused = 1 WHERE ask = ?", row[0])
+            return True
+
+        return await self.context.writer.run("gate_reuse", job)
+
+    async def tool_use(self, who: Asker, call: Call, tool_use_id: str) -> None:
+        """Remember the id the host gave this call (a later `permission` has none)."""
+
+        def job(transaction: Transaction) -> None:
+            transaction.run(
+                "INSERT OR REPLACE INTO tool_use VALUES (?, ?, ?, ?, NULL)",
+                who.session,
+                tool_use_id,
+                call.digest,
+                transaction.now,
+            )
+            hear(transaction, who, gate=True)
+
+        await self.context.writer.run("tool_use", job)
+
+    async def tool_done(self, who: Asker, tool_use_id: str, *, ok: bool, text: str) -> None:
+        """The host ran the call: resolves the hand-over; closes an ask settled there."""
+        waiting = frozenset(self._waiting)
+
+        def job(transaction: Transaction) -> None:
+            hear(transaction, who, gate=True)
+            row = self._of_tool_use(transaction, who.session, tool_use_id)
+            if row is None:
+                return
+            if row.state == AskState.HANDED.value and row.outcome == Outcome.ALLOWED.value:
+                resolve(transaction, row, ok=ok, outcome=text[: limits.ANSWER_CHARACTERS])
+            elif row.state == AskState.WAITING.value and row.id not in waiting:
+                self._settle(transaction, row)
+
+        await self.context.writer.run("resolve", job)
+
+    async def session_event(self, who: Asker, event: str) -> None:
+        """A hook of the session ran: gate in force; closes what was settled at the agent."""
+        waiting = frozenset(self._waiting)
+
+        def job(transaction: Transaction) -> None:
+            hear(transaction, who, gate=True, ended=event == "SessionEnd")
+            if event not in WENT_ON:
+                return
+            for row in select(
+                transaction.connection,
+                "session = ? AND state = 'waiting' AND enforced AND EXISTS (SELECT 1"
+                " FROM gate_call WHERE gate_call.ask = ask.id AND NOT printed)",
+                (who.session,),
+            ):
+                if row.id not in waiting:
+                    self._settle(transaction, row)
+
+        await self.context.writer.run("session_event", job)
+
+    def _settle(self, transaction: Transaction, row: AskRow) -> None:
+        row = expire_if_due(transaction, row)
+        if row.state == AskState.WAITING.value:
+            close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=SETTLED))
+
+    async def _content(self, call: Call) -> CallContent:
+        salt = self.context.random(limits.SALT_BYTES)
+        blob = await asyncio.to_thread(self.context.blobs.put, call.canonical, salt)
+        return CallContent(
+            tool=call.tool,
+            summary=call.summary,
+            canonical=call.canonical,
+            digest=call.digest,
+            blob=blob,
+            diff=call.diff,
+        )
+
+    async def _find_or_raise(self, hold: GateHold, content: CallContent) -> GateVerdict | str:
+        waiting = frozenset(self._waiting)
+        rules = await self.rules()
+
+        def job(transaction: Transaction) -> GateVerdict | str:
+            hear(transaction, hold.who, gate=True)
+            repeated = self._same_invocation(transaction, hold)
+            if repeated is not None:
+                return repeated
+            for row in self._candidates(transaction, hold):
+                if row.id in waiting:
+                    continue
+                row = expire_if_due(transaction, row)  # noqa: PLW2901 -- as it now stands
+                if row.state == AskState.WAITING.value:
+                    return row.id
+                if usable(row, transaction.now):
+                    return self._hand(transaction, row, hold, rules)
+            return self._raise(transaction, hold, content)
+
+        return await self.context.writer.run("gate", job)
+
+    def _candidates(self, transaction: Transaction, hold: GateHold) -> list[AskRow]:
+        """Open or unspent asks of this session for this very call, oldest first."""
+        return select(
+            transaction.connection,
+            "session = ? AND state IN ('waiting', 'closed') AND id IN"
+            " (SELECT ask FROM gate_call WHERE session = ? AND digest = ?) ORDER BY number",
+            (hold.who.session, hold.who.session, hold.call.digest),
+        )
+
+    def _same_invocation(
+        self, transaction: Transaction, hold: GateHold
+    ) -> GateVerdict | None:
+        """Repeat a hand-over to the very hook process it was committed for."""
+        row = transaction.row(
+            "SELECT ask FROM gate_call WHERE session = ? AND digest = ? AND invocation = ?",
+            hold.who.session,
+            hold.call.digest,
+            sha256(hold.invocation.encode()),
+        )
+        ask = None if row is None else by_id(transaction.connection, row[0])
+        if ask is None:
+            return None
+        fresh = (
+            ask.state == AskState.HANDED.value
+            and (ask.use_by is None or transaction.now < ask.use_by)
+            and transaction.now < (ask.lease_until or 0)
+        )
+        if not fresh:
+            return GateVerdict(
+                allow=False,
+                sentence=f"{self.context.short(ask.id)} was handed over before; what came of it"
+                " is unknown. Make the call again to ask anew.",
+                ask=self.context.short(ask.id),
+            )
+        return self._verdict(transaction, ask)
+
+    def _raise(self, transaction: Transaction, hold: GateHold, content: CallContent) -> str:
+        match = hold.match
+        version = self._rules.version
+        ask = NewAsk(
+            kind=Kind.APPROVAL,
+            title=title_of(content),
+            call=content,
+            enforced=True,
+            rule=RuleReference(name=match.rule, version=version) if match and version else None,
+            default_deadline_ms=(
+                round(match.deadline_s * 1000) if match and match.deadline_s else None
+            ),
+        )
+        check(ask)
+        row = record(transaction, hold.who, ask, self.context.limits)
+        tool_use_id = hold.tool_use_id or self._pair(transaction, hold, row.id)
+        transaction.run(
+            "INSERT INTO gate_call (ask, session, digest, stage, tool_use_id)"
+            " VALUES (?, ?, ?, ?, ?)",
+            row.id,
+            hold.who.session,
+            hold.call.digest,
+            hold.stage,
+            tool_use_id,
+        )
+        return row.id
+
+    def _pair(self, transaction: Transaction, hold: GateHold, ask: str) -> str | None:
+        """Pair a `permission` with the latest `pre` of the same call that has no ask."""
+        row = transaction.row(
+            "SELECT tool_use_id FROM tool_use WHERE session = ? AND digest = ?"
+            " AND ask IS NULL ORDER BY at DESC LIMIT 1",
+            hold.who.session,
+            hold.call.digest,
+        )
+        if row is None:
+            return None
+        transaction.run(
+            "UPDATE tool_use SET ask = ? WHERE session = ? AND tool_use_id = ?",
+            ask,
+            hold.who.session,
+            row[0],
+        )
+        return str(row[0])
+
+    def _of_tool_use(
+        self, transaction: Transaction, session: str, tool_use_id: str
+    ) -> AskRow | None:
+        row = transaction.row(
+            "SELECT ask FROM gate_call WHERE session = ? AND tool_use_id = ?"
+            " ORDER BY ask DESC LIMIT 1",
+            session,
+            tool_use_id,
+        )
+        return None if row is None else by_id(transaction.connection, row[0])
+
+    async def _until_closed(self, ask: str, hold_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + hold_s
+        with self.context.signals.of(ask) as changed:
+            while True:
+                changed.clear()
+                row = await self.context.reader.run(lambda connection: by_id(connection, ask))
+                if row is None or row.state != AskState.WAITING.value:
+                    return
+                left = until - loop.time()
+                if left <= 0:
+                    return
+                try:
+                    await asyncio.wait_for(changed.wait(), left)
+                except TimeoutError:
+                    return
+
+    async def _pick_up(self, ask: str, hold: GateHold) -> GateVerdict:
+        rules = await self.rules()
+
+        def job(transaction: Transaction) -> GateVerdict:
+            row = by_id(transaction.connection, ask)
+            if row is None:
+                raise AssertionError(ask)
+            row = expire_if_due(transaction, row)
+            if row.state == AskState.WAITING.value:
+                transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
+                return self._not_decided(row)
+            return self._hand(transaction, row, hold, rules)
+
+        return await self.context.writer.run("gate_hand_over", job)
+
+    def _not_decided(self, row: AskRow) -> GateVerdict:
+        short = self.context.short(row.id)
+        return GateVerdict(
+            allow=False,
+            sentence=f"Not decided yet: {short} still waits for a person, and the call did not"
+            " run. This is not a refusal. Go on with other work and repeat exactly this call"
+            " later; the answer is then picked up.",
+            ask=short,
+            printed_not_decided=True,
+        )
+
+    def _hand(
+        self, transaction: Transaction, row: AskRow, hold: GateHold, rules: Rules
+    ) -> GateVerdict:
+        """Hand the final to this hook: committed before anything is printed."""
+        if row.state == AskState.VOID.value:
+            return self._verdict(transaction, row)
+        if row.outcome == Outcome.ALLOWED.value:
+            match = rules.match(hold.call.tool, hold.call.arguments)
+            if match is not None and match.action == "deny":
+                return self._verdict(transaction, void(transaction, row, Void.RULES))
+        standing = rows.standing(transaction.connection, row)
+        decided = give(standing, hold.who.session, now=transaction.now)
+        if decided is Give.VOID_USE_BY:
+            return self._verdict(transaction, void(transaction, row, Void.USE_BY))
+        if decided is not Give.HAND:
+            return GateVerdict(
+                allow=False,
+                sentence=f"{self.context.short(row.id)} was handed over before, and an approval"
+                " is handed over once. Make the call again to ask anew.",
+                ask=self.context.short(row.id),
+            )
+        row = hand(transaction, row, hold.who.session)
+        transaction.run(
+            "UPDATE gate_call SET invocation = ? WHERE ask = ?",
+            sha256(hold.invocation.encode()),
+            row.id,
+        )
+        return self._verdict(transaction, row)
+
+    def _verdict(self, transaction: Transaction, row: AskRow) -> GateVerdict:
+        short = self.context.short(row.id)
+        people = {
+            person: name
+            for person, name in transaction.rows("SELECT id, name FROM person")
+        }
+        answer = rows.words(transaction.connection, row).answer
+        by = people.get(row.closed_by or "", "a person")
+        because = f": {answer.because}" if answer and answer.because else "."
+        allowed = (
+            row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
+        )
+        if allowed:
+            sentence = f"Allowed by {by} ({short}){because}"
+        elif row.state == AskState.VOID.value:
+            sentence = f"{short} was allowed by {by}, but it is void: {row.handover_why}."
+        elif row.outcome == Outcome.DENIED.value:
+            sentence = f"Denied by {by} ({short}){because}"
+        elif row.outcome == Outcome.EXPIRED.value:
+            sentence = f"{short}: the deadline passed and nobody answered, so the call may not run."
+        else:
+            sentence = f"{short} was withdrawn, so the call may not run."
+        return GateVerdict(allow=allowed, sentence=sentence, ask=short)
+
+
+def usable(row: AskRow, now: int) -> bool:
+    """Whether a verdict may still be picked up by a later, identical call."""
+    return row.use_by is not None and now < row.use_by
+
+
+def title_of(content: CallContent) -> str:
+    """Return the title of a held call: its summary, cut to what a title may have."""
+    title = f"{content.tool}: {content.summary}" if content.summary else content.tool
+    title = " ".join(title.split()) or content.tool
+    if len(title) > limits.TITLE_CHARACTERS:
+        title = title[: limits.TITLE_CHARACTERS - 1] + "…"
+    return title

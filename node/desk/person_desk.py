@@ -1,0 +1,177 @@
+"""The persons' desk: implements `web.desk.Desk`. Agents have no way to reach it."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+from node.desk import persons
+from node.desk.answers import Answers
+from node.desk.context import Context
+from node.desk.reading import Reading
+from node.desk.rows import find
+from node.desk.rules_store import RulesStore
+from node.desk.sign_in import SignIns
+from node.desk.views import Looking
+from node.store.transaction import Transaction
+from node.version import VERSION
+from sync.decide.people import Act, may
+from sync.errors import Invalid, NotAllowed
+from sync.log.facts import MarkFacts
+from sync.log.kinds import EntryType
+from web.desk import Ballot, NewSession, SessionRow, SignIn, Viewer
+from web.views import AskDetail, AskView, Change, RulesView, State, VoteReceipt
+
+
+class PersonDesk:
+    """Puts the parts together; each method is described in `web.desk.Desk`."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        reading: Reading,
+        answers: Answers,
+        sign_ins: SignIns,
+        rules: RulesStore,
+    ) -> None:
+        self._context = context
+        self._reading = reading
+        self._answers = answers
+        self._sign_ins = sign_ins
+        self._rules = rules
+
+    @property
+    def store_id(self) -> str:
+        """A random id of this store."""
+        return self._context.store_id
+
+    @property
+    def machine(self) -> str:
+        """This machine's name."""
+        return self._context.machine
+
+    @property
+    def version(self) -> str:
+        """The program's version."""
+        return VERSION
+
+    def now(self) -> int:
+        """The judging clock."""
+        return self._context.clock.now()
+
+    async def viewer(self, secret: str) -> Viewer | None:
+        """Whose session this is."""
+        return await self._sign_ins.viewer(secret)
+
+    async def has_person(self) -> bool:
+        """Whether anyone ever signed in."""
+        return await self._sign_ins.has_person()
+
+    async def sign_in_first(
+        self, token: str, *, name: str, passphrase: str | None, where: str
+    ) -> NewSession:
+        """The first person."""
+        return await self._sign_ins.first(token, name=name, passphrase=passphrase, where=where)
+
+    async def sign_in_passphrase(
+        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+    ) -> NewSession:
+        """By passphrase."""
+        return await self._sign_ins.by_passphrase(passphrase, kind=kind, where=where)
+
+    async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
+        """By recovery words."""
+        return await self._sign_ins.by_recovery(words, where=where)
+
+    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+        """A new passphrase for the viewer."""
+        await self._sign_ins.set_passphrase(viewer, passphrase)
+
+    async def sign_in_request(self, *, where: str) -> SignIn:
+        """Begin by six digits."""
+        return await self._sign_ins.request(where=where)
+
+    async def sign_in_collect(self, sign_in_id: str, digits: str) -> NewSession | None:
+        """The new place asks whether it was approved."""
+        return await self._sign_ins.collect(sign_in_id, digits)
+
+    async def sign_ins(self, viewer: Viewer) -> list[SignIn]:  # noqa: ARG002 -- proves a session
+        """What waits."""
+        return await self._sign_ins.waiting()
+
+    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+        """Approve by digits."""
+        return await self._sign_ins.approve(viewer, sign_in_id, digits)
+
+    async def sessions(self, viewer: Viewer) -> list[SessionRow]:
+        """The viewer's places."""
+        return await self._sign_ins.sessions(viewer)
+
+    async def end_session(self, viewer: Viewer, session_id: str | None) -> int:
+        """End one, or all others."""
+        return await self._sign_ins.end(viewer, session_id)
+
+    async def state(self, viewer: Viewer) -> State:
+        """The snapshot."""
+        return await self._reading.state(viewer)
+
+    async def ask(self, viewer: Viewer, ask_id: str) -> AskDetail:
+        """One ask."""
+        return await self._reading.ask(ask_id, viewer.person)
+
+    def changes(self, viewer: Viewer, since: int) -> AsyncIterator[Change | None]:
+        """Changes until the viewer's session ends."""
+        return self._while_signed_in(viewer, since)
+
+    async def _while_signed_in(
+        self, viewer: Viewer, since: int
+    ) -> AsyncIterator[Change | None]:
+        async for change in self._reading.changes(since, viewer.person):
+            ended = change is not None and change.topic == "people"
+            if ended and not await self._lives(viewer):
+                return
+            yield change
+
+    async def _lives(self, viewer: Viewer) -> bool:
+        return await self._context.reader.run(
+            lambda connection: connection.execute(
+                "SELECT 1 FROM person_session WHERE id = ?", (viewer.session_id,)
+            ).fetchone()
+            is not None
+        )
+
+    async def vote(self, viewer: Viewer, ask_id: str, ballot: Ballot) -> VoteReceipt:
+        """Answer."""
+        return await self._answers.vote(viewer, ask_id, ballot)
+
+    async def take_back(self, viewer: Viewer, ask_id: str) -> VoteReceipt:
+        """Take an answer back."""
+        return await self._answers.take_back(viewer, ask_id)
+
+    async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> AskView:
+        """Mark a note or a result."""
+
+        def job(transaction: Transaction) -> AskView:
+            row = find(transaction.connection, ask_id)
+            person = persons.everyone(transaction.connection).get(viewer.person)
+            if not may(person, Act.ANSWER):
+                raise NotAllowed("You may see this, but not mark it.")
+            if not row.posted:
+                raise Invalid(f"A {row.kind} is answered, not marked as read.")
+            transaction.append(
+                EntryType.MARK,
+                MarkFacts(ask=row.id, person=viewer.person, read=read, at=transaction.now),
+            )
+            transaction.change("ask", row.id)
+            return Looking(self._context, transaction.connection, viewer.person).ask(row)
+
+        return await self._context.writer.run("mark", job)
+
+    async def rules(self, viewer: Viewer) -> RulesView | None:  # noqa: ARG002 -- proves a session
+        """The rules in force."""
+        return await self._rules.view()
+
+    async def apply_rules(
+        self, viewer: Viewer, *, name: str, source: str, replaces: str | None
+    ) -> RulesView:
+        """Apply rules."""
+        return await self._rules.apply(viewer, name=name, source=source, replaces=replaces)

@@ -1,0 +1,276 @@
+"""The snapshot and the numbered changes, for pages, `watch` and listings."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from node import limits
+from node.desk.context import Context
+from node.desk.persons import reachable
+from node.desk.rows import AskRow, by_id, find, select, words
+from node.desk.rules_store import RulesStore
+from node.desk.views import Looking, as_object
+from node.store.transaction import Transaction
+from node.version import VERSION
+from sync.errors import NotFound
+from web.desk import Viewer
+from web.views import (
+    AskDetail,
+    CallView,
+    Change,
+    FileView,
+    HistoryLine,
+    Me,
+    NodeView,
+    State,
+)
+
+BATCH = 200
+"""Changes read at one time for one stream."""
+
+
+class Reading:
+    """What is read; nothing here changes anything."""
+
+    def __init__(self, context: Context, rules: RulesStore) -> None:
+        self.context = context
+        self._rules = rules
+
+    async def state(self, viewer: Viewer) -> State:
+        """The snapshot of the page."""
+        rules = await self._rules.view()
+
+        def read(connection: sqlite3.Connection) -> State:
+            looking = Looking(self.context, connection, viewer.person)
+            return State(
+                store_id=self.context.store_id,
+                n=last_number(connection),
+                now=looking.now,
+                node=NodeView(
+                    machine=looking.machine(self.context.identity.name),
+                    version=VERSION,
+                    started=self.context.started,
+                ),
+                me=Me(
+                    person=viewer.person,
+                    name=viewer.name,
+                    role=viewer.role,
+                    session=viewer.session_id,
+                ),
+                asks=looking.shown(),
+                sessions=looking.sessions(),
+                rules=rules,
+                counts=looking.counts(),
+                banners=banners(connection),
+            )
+
+        return await self.context.reader.run(read)
+
+    async def ask(self, ask_id: str, person: str | None) -> AskDetail:
+        """One ask with its exact call and its history."""
+
+        def read(connection: sqlite3.Connection) -> AskDetail:
+            row = find(connection, ask_id)
+            looking = Looking(self.context, connection, person)
+            return AskDetail(
+                ask=looking.ask(row),
+                call=self._call(connection, row),
+                history=history(connection, looking, row),
+            )
+
+        return await self.context.reader.run(read)
+
+    def _call(self, connection: sqlite3.Connection, row: AskRow) -> CallView | None:
+        if row.blob is None:
+            return None
+        try:
+            canonical = self.context.blobs.get(row.blob)
+        except NotFound:
+            return None
+        call: dict[str, Any] = json.loads(canonical)
+        local = connection.execute(
+            "SELECT digest, diff FROM call WHERE ask = ?", (row.id,)
+        ).fetchone()
+        return CallView(
+            tool=call["tool"],
+            arguments=call["arguments"],
+            cwd=call["cwd"],
+            files=[
+                FileView(path=file["path"], sha256=file["sha256"]) for file in call["files"]
+            ],
+            diff=local[1] if local else None,
+            canonical=canonical.decode(),
+            digest=local[0].hex() if local else "",
+        )
+
+    async def changes(
+        self, since: int, person: str | None
+    ) -> AsyncIterator[Change | None]:
+        """Numbered changes above `since`; None, and the end, when that is out of range."""
+        with self.context.signals.any() as signal:
+            while True:
+                signal.clear()
+                batch = await self.context.reader.run(
+                    lambda connection, since=since: self._batch(connection, since, person)
+                )
+                if batch is None:
+                    yield None
+                    return
+                for change in batch:
+                    since = change.n
+                    yield change
+                if len(batch) < BATCH:
+                    await signal.wait()
+
+    def _batch(
+        self, connection: sqlite3.Connection, since: int, person: str | None
+    ) -> list[Change] | None:
+        first, last = connection.execute("SELECT min(n), max(n) FROM event").fetchone()
+        if since > (last or 0) or (first is not None and since < first - 1):
+            return None
+        records = connection.execute(
+            "SELECT n, topic, ref FROM event WHERE n > ? ORDER BY n LIMIT ?", (since, BATCH)
+        ).fetchall()
+        if not records:
+            return []
+        looking = Looking(self.context, connection, person)
+        latest = {(topic, ref): n for n, topic, ref in records}
+        counts = looking.counts()
+        return [
+            self._change(looking, n, topic, ref, counts)
+            for n, topic, ref in records
+            if latest[topic, ref] == n or n == records[-1][0]
+        ]
+
+    def _change(
+        self, looking: Looking, n: int, topic: str, ref: str, counts: Any  # noqa: ANN401
+    ) -> Change:
+        row = by_id(looking.connection, ref) if topic == "ask" else None
+        session = looking.sessions(ref) if topic == "session" else []
+        return Change(
+            n=n,
+            now=looking.now,
+            topic=topic,  # type: ignore[arg-type]  # the node writes these topics only
+            ref=ref,
+            ask=looking.ask(row) if row else None,
+            session=session[0] if session else None,
+            counts=counts,
+        )
+
+    async def last_number(self) -> int:
+        """The number of the latest change."""
+        return await self.context.reader.run(last_number)
+
+    async def listing(self, *, closed: bool, project: str | None) -> list[dict[str, Any]]:
+        """Rows for `askmesh list`, newest first."""
+        where = "1" if closed else "state IN ('waiting', 'posted')"
+        if project is not None:
+            where += " AND project = ?"
+        values = () if project is None else (project,)
+
+        def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+            looking = Looking(self.context, connection, None)
+            found = select(
+                connection,
+                f"{where} ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}",
+                values,
+            )
+            return [as_object(looking.ask(row)) for row in found]
+
+        return await self.context.reader.run(read)
+
+    async def node_status(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """For `askmesh status`; `facts` are what the process knows of itself."""
+        rules = await self._rules.view()
+
+        def read(connection: sqlite3.Connection) -> dict[str, Any]:
+            looking = Looking(self.context, connection, None)
+            reach, reason = reachable(connection, None)
+            summary = (
+                None
+                if rules is None
+                else {key: getattr(rules, key) for key in ("name", "version", "count")}
+            )
+            return {
+                **facts,
+                "node": self.context.identity.name,
+                "short": self.context.identity.name[:4],
+                "machine": self.context.machine,
+                "version": VERSION,
+                "started": self.context.started,
+                "now": looking.now,
+                "reach": reach,
+                "reach_reason": reason,
+                "counts": msgspec.to_builtins(looking.counts()),
+                "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
+                "rules": summary,
+                "banners": banners(connection),
+            }
+
+        return await self.context.reader.run(read)
+
+
+def last_number(connection: sqlite3.Connection) -> int:
+    """Return the number of the latest change."""
+    (number,) = connection.execute("SELECT coalesce(max(n), 0) FROM event").fetchone()
+    return int(number)
+
+
+def banners(connection: sqlite3.Connection) -> list[str]:
+    """Return what every page must say at its top."""
+    recovered = connection.execute("SELECT 1 FROM local WHERE name = 'recovered'").fetchone()
+    if recovered is None:
+        return []
+    return [
+        "The recovery words were used: all sessions were ended and open approvals withdrawn."
+        " If that was not you, someone else has your words."
+    ]
+
+
+def history(
+    connection: sqlite3.Connection, looking: Looking, row: AskRow
+) -> list[HistoryLine]:
+    """Return the steps of an ask's life, oldest first."""
+    text = words(connection, row)
+    lines = [HistoryLine(at=row.created, what="raised", who=row.agent)]
+    for person, decision, ruling, at in connection.execute(
+        "SELECT person, decision, ruling, at FROM vote WHERE ask = ? ORDER BY n", (row.id,)
+    ):
+        said = f"answered: {decision.replace('_', ' ')}"
+        lines.append(
+            HistoryLine(
+                at=at,
+                what=said,
+                who=looking.name_of(person) or "",
+                text=(ruling or "not ruled on yet").replace("_", " "),
+            )
+        )
+    if row.closed is not None and row.outcome is not None:
+        reason = (text.answer.reason if text.answer else None) or row.reason or ""
+        machine = looking.machine(row.home).name
+        lines.append(HistoryLine(at=row.closed, what=row.outcome, who=machine, text=reason))
+    if row.handover_at is not None:
+        what = "handed over" if row.handover == "handed" else "void"
+        who = row.handed_to or looking.machine(row.home).name
+        lines.append(
+            HistoryLine(at=row.handover_at, what=what, who=who, text=row.handover_why or "")
+        )
+    if row.resolved_at is not None:
+        what = "done" if row.resolved_ok else "failed"
+        lines.append(
+            HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome)
+        )
+    return lines
+
+
+def trim_events(transaction: Transaction) -> None:
+    """Drop changes that no page needs any more."""
+    transaction.run(
+        "DELETE FROM event WHERE n <= (SELECT max(n) FROM event) - ?", limits.EVENTS_KEPT
+    )
+
+

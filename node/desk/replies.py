@@ -1,0 +1,46 @@
+"""The first reply to each request id: a retry after a restart gets it again."""
+
+from typing import TypeVar
+
+import msgspec
+
+from node import limits
+from node.store.transaction import Transaction
+
+ReplyType = TypeVar("ReplyType", bound=msgspec.Struct)
+
+
+def name(operation: str, session: str, request: str) -> str | None:
+    """Return under what a reply is stored; None for a caller that gave no request id."""
+    return f"{operation}\0{session}\0{request}" if request else None
+
+
+def recall(
+    transaction: Transaction, request: str | None, kind: type[ReplyType]
+) -> ReplyType | None:
+    """Return the stored reply to this very request."""
+    if request is None:
+        return None
+    row = transaction.row("SELECT body FROM reply WHERE request = ?", request)
+    return None if row is None else msgspec.json.decode(row[0], type=kind)
+
+
+def remember(
+    transaction: Transaction, request: str | None, reply: msgspec.Struct, ask: str | None
+) -> None:
+    """Store a reply in the transaction that made it true."""
+    if request is not None:
+        transaction.run(
+            "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)",
+            request,
+            msgspec.json.encode(reply),
+            ask,
+            transaction.now,
+        )
+
+
+def forget_old(transaction: Transaction) -> int:
+    """Drop replies older than a day; return how many."""
+    return transaction.run(
+        "DELETE FROM reply WHERE at < ?", transaction.now - limits.REPLY_KEPT_MS
+    )

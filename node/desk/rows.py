@@ -1,0 +1,197 @@
+"""Asks as rows of the store, and how an id that someone typed finds one."""
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from sync.decide.ask import Ask, AskState, Kind, Outcome
+from sync.decide.handover import Held, Standing, lease_from
+from sync.errors import Invalid, NotFound
+from sync.log.facts import AskText, FinalText, NoteText, Quorum, RuleReference
+from sync.log.names import split_ask
+
+
+class AskRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table `ask`, column by column."""
+
+    id: str
+    home: str
+    number: int
+    kind: str
+    state: str
+    entry_hash: bytes
+    agent: str
+    session: str
+    project: str
+    created: int
+    deadline: int | None
+    enforced: int
+    rule_name: str | None
+    rule_version: str | None
+    needed: int
+    role: str | None
+    call_mac: bytes | None
+    blob: bytes | None
+    call_size: int
+    options: str
+    revision: int
+    outcome: str | None
+    choice: str | None
+    reason: str | None
+    final_hash: bytes | None
+    closed: int | None
+    use_by: int | None
+    closed_by: str | None
+    closed_on: str | None
+    token: int
+    handed_to: str | None
+    handover: str | None
+    handover_at: int | None
+    handover_why: str | None
+    lease_until: int | None
+    resolved_ok: int | None
+    resolved_at: int | None
+
+    @property
+    def option_ids(self) -> list[str]:
+        """The ids of a question's options."""
+        return msgspec.json.decode(self.options, type=list[str])
+
+    @property
+    def posted(self) -> bool:
+        """Whether this is a note or a result, which nobody answers."""
+        return self.state == "posted"
+
+    @property
+    def rule(self) -> RuleReference | None:
+        """The rule that raised it."""
+        if self.rule_name is None or self.rule_version is None:
+            return None
+        return RuleReference(name=self.rule_name, version=self.rule_version)
+
+    def to_decide(self) -> Ask:
+        """Return what `sync.decide` needs to know."""
+        return Ask(
+            id=self.id,
+            kind=Kind(self.kind),
+            state=AskState(self.state),
+            entry_hash=self.entry_hash,
+            options=self.option_ids,
+            deadline=self.deadline,
+            session=self.session,
+            enforced=bool(self.enforced),
+            quorum=Quorum(needed=self.needed, role=self.role),
+        )
+
+
+COLUMNS = ", ".join(AskRow.__struct_fields__)
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """The erasable words of an ask, as far as they are still here."""
+
+    title: str = "(this text was erased)"
+    ask: AskText | None = None
+    note: NoteText | None = None
+    answer: FinalText | None = None
+    outcome: str = ""
+
+    @property
+    def detail(self) -> str:
+        """The detail of whichever kind it is."""
+        body = self.ask or self.note
+        return "" if body is None else body.detail
+
+    @property
+    def branch(self) -> str | None:
+        """The branch the agent worked on."""
+        body = self.ask or self.note
+        return None if body is None else body.branch
+
+    def label(self, choice: str | None) -> str | None:
+        """Return the label behind a choice's id."""
+        options = [] if self.ask is None else self.ask.options
+        return next((option.label for option in options if option.id == choice), None)
+
+
+def from_record(record: tuple[Any, ...]) -> AskRow:
+    """Make a row from a record selected by `COLUMNS`."""
+    return AskRow(**dict(zip(AskRow.__struct_fields__, record, strict=True)))
+
+
+def by_id(connection: sqlite3.Connection, ask: str) -> AskRow | None:
+    """Return an ask by its full id."""
+    sql = f"SELECT {COLUMNS} FROM ask WHERE id = ?"  # noqa: S608 -- a constant
+    record = connection.execute(sql, (ask,)).fetchone()
+    return None if record is None else from_record(record)
+
+
+def select(
+    connection: sqlite3.Connection, where: str, values: tuple[Any, ...] = ()
+) -> list[AskRow]:
+    """Return asks by a condition; `where` is ours, only `values` come from outside."""
+    sql = f"SELECT {COLUMNS} FROM ask WHERE {where}"  # noqa: S608 -- see the contract
+    return [from_record(record) for record in connection.execute(sql, values)]
+
+
+def find(connection: sqlite3.Connection, typed: str) -> AskRow:
+    """Return the ask a person or an agent named, by full id, short id or number.
+
+    Raises `Invalid` for what is no id or names several, `NotFound` for none.
+    """
+    prefix, number = split_ask(typed)
+    # `prefix` is [a-z2-7]* by its grammar, so it holds no wildcard.
+    found = select(
+        connection, "number = ? AND home LIKE ? || '%' LIMIT 3", (number, prefix)
+    )
+    if not found:
+        raise NotFound(f"There is no ask {typed[:80]}.", hint="Run: askmesh list --all")
+    if len(found) > 1:
+        ids = ", ".join(row.id for row in found)
+        raise Invalid(f"{typed[:80]} names several asks: {ids}.")
+    return found[0]
+
+
+def words(connection: sqlite3.Connection, row: AskRow) -> Words:
+    """Return the words of an ask."""
+    record = connection.execute(
+        "SELECT title, body, answer, outcome FROM ask_text WHERE ask = ?", (row.id,)
+    ).fetchone()
+    if record is None:
+        return Words()
+    title, body, answer, outcome = record
+    return Words(
+        title=title,
+        ask=None if row.posted else msgspec.json.decode(body, type=AskText),
+        note=msgspec.json.decode(body, type=NoteText) if row.posted else None,
+        answer=None if answer is None else msgspec.json.decode(answer, type=FinalText),
+        outcome=outcome or "",
+    )
+
+
+def last_heard(connection: sqlite3.Connection, session: str | None) -> int:
+    """Return when a session was last heard (0: never)."""
+    record = connection.execute(
+        "SELECT last_heard FROM agent_session WHERE id = ?", (session,)
+    ).fetchone()
+    return 0 if record is None else int(record[0])
+
+
+def standing(connection: sqlite3.Connection, row: AskRow) -> Standing:
+    """Return what deciding a hand-over needs; any call of its session renews a lease."""
+    held: Held | None = None
+    if row.handover == "handed" and row.handed_to is not None:
+        heard = last_heard(connection, row.handed_to)
+        held = Held(
+            session=row.handed_to,
+            token=row.token,
+            lease_until=max(row.lease_until or 0, lease_from(heard) if heard else 0),
+        )
+    return Standing(
+        kind=Kind(row.kind),
+        state=AskState(row.state),
+        outcome=None if row.outcome is None else Outcome(row.outcome),
+        use_by=row.use_by,
+        held=held,
+    )

@@ -1,0 +1,374 @@
+"""Signing in: the first person, passphrases, recovery words, six digits, sessions.
+
+Secrets of sessions are stored as SHA-256 only. The first-run token lives in this
+process's memory and in the `up` that made it; six-digit sign-ins live in memory too.
+"""
+
+import asyncio
+import base64
+import hmac
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from node import limits
+from node.desk import persons
+from node.desk.context import Context
+from node.desk.passphrase import SALT_BYTES, Tries, check_new, digest, same
+from node.identity import recovery_from_words, recovery_words
+from node.store.transaction import Transaction
+from sync.decide.ask import check_words
+from sync.decide.people import Act, Role, may
+from sync.errors import Conflict, Invalid, NotAllowed, NotFound, TooMany
+from sync.limits import NAME_CHARACTERS
+from sync.log.entry import sha256
+from sync.log.facts import PersonFacts, SpeaksForFacts
+from sync.log.kinds import EntryType
+from web.desk import NewSession, SessionRow, SignIn, Viewer
+
+Place = Literal["page", "terminal"]
+ENTROPY = "recovery_entropy"
+"""Kept from genesis until the first person has seen the words, then removed."""
+LIFE_MS: dict[str, int] = {
+    "page": limits.PAGE_SESSION_MS,
+    "terminal": limits.TERMINAL_SESSION_MS,
+}
+TOUCH_MS = 60_000
+"""`last_used` is written this often at most."""
+
+
+class _Wish(msgspec.Struct, kw_only=True):
+    """A sign-in by six digits that waits; `person` once it was approved."""
+
+    digits: str
+    where: str
+    expires: int
+    tries: int = 0
+    person: str | None = None
+    refused: bool = False
+
+
+class SignIns:
+    """All ways to become a signed-in person on this node."""
+
+    def __init__(
+        self, context: Context, first_token: str | None, recovered: Callable[[Transaction], None]
+    ) -> None:
+        self.context = context
+        self._recovered = recovered
+        self._first = None if first_token is None else sha256(first_token.encode())
+        self._first_until = context.clock.now() + limits.SIGN_IN_FIRST_MS
+        self._tries = Tries(time.monotonic)
+        self._wishes: dict[str, _Wish] = {}
+
+    # --- who is there ------------------------------------------------------------------
+
+    async def has_person(self) -> bool:
+        """Whether anyone has ever signed in on this fleet."""
+        return await self.context.reader.run(
+            lambda connection: connection.execute("SELECT 1 FROM person").fetchone() is not None
+        )
+
+    async def viewer(self, secret: str) -> Viewer | None:
+        """Return whose session this secret belongs to, or None; marks it as used."""
+        now = self.context.clock.now()
+        record = await self.context.reader.run(
+            lambda connection: connection.execute(
+                "SELECT person_session.id, person, name, role, kind, last_used"
+                " FROM person_session JOIN person ON person.id = person_session.person"
+                " WHERE secret = ? AND NOT ended",
+                (sha256(secret.encode()),),
+            ).fetchone()
+        )
+        if record is None:
+            return None
+        session, person, name, role, kind, last_used = record
+        if now - last_used > LIFE_MS[kind]:
+            await self._end([session])
+            return None
+        if now - last_used > TOUCH_MS:
+            await self.context.writer.run(
+                "touch",
+                lambda transaction: transaction.run(
+                    "UPDATE person_session SET last_used = ? WHERE id = ?", now, session
+                ),
+            )
+        return Viewer(session_id=session, person=person, name=name, role=role, kind=kind)
+
+    # --- becoming signed in --------------------------------------------------------------
+
+    async def first(
+        self, token: str, *, name: str, passphrase: str | None, where: str
+    ) -> NewSession:
+        """Make the first person from the one first-run token."""
+        if not self._token_fits(token):
+            raise NotAllowed(
+                "This sign-in link is not valid (any more).",
+                hint="Run `askmesh down`, then `askmesh up` in a terminal, for a new one.",
+            )
+        check_words("name", name, NAME_CHARACTERS, needed=True)
+        salt = self.context.random(SALT_BYTES)
+        hashed: bytes | None = None
+        if passphrase is not None:
+            check_new(passphrase)
+            hashed = await asyncio.to_thread(digest, passphrase, salt)
+
+        def job(transaction: Transaction) -> tuple[NewSession, bytes | None]:
+            if transaction.row("SELECT 1 FROM person") is not None:
+                raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
+            person = self._id(10)
+            self._make_owner(transaction, person, " ".join(name.split()))
+            if hashed is not None:
+                transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
+            entropy = transaction.value(ENTROPY)
+            transaction.keep(ENTROPY, None)
+            return self._session(transaction, person, "page", where), entropy
+
+        session, entropy = await self.context.writer.run("first_sign_in", job)
+        self._first = None
+        words = recovery_words(entropy) if entropy else None
+        return msgspec.structs.replace(
+            session, recovery_words=words, passphrase_set=hashed is not None
+        )
+
+    async def by_passphrase(self, passphrase: str, *, kind: Place, where: str) -> NewSession:
+        """Sign in by passphrase; every wrong one takes the same time."""
+        self._tries.check()
+        known = await self.context.reader.run(
+            lambda connection: connection.execute(
+                "SELECT passphrase.person, salt, hash FROM passphrase"
+                " JOIN person ON person.id = passphrase.person WHERE NOT ended"
+            ).fetchall()
+        )
+        found: str | None = None
+        for person, salt, stored in known or [(None, bytes(SALT_BYTES), bytes(32))]:
+            if await asyncio.to_thread(same, passphrase, salt, stored) and person:
+                found = person
+        if found is None:
+            raise self._tries.wrong()
+        person = found
+        return await self.context.writer.run(
+            "sign_in", lambda transaction: self._session(transaction, person, kind, where)
+        )
+
+    async def by_recovery(self, words: str, *, where: str) -> NewSession:
+        """Use the recovery words: ends all sessions and withdraws open approvals."""
+        self._tries.check()
+        try:
+            key = recovery_from_words(words)
+        except Invalid:
+            raise self._tries.wrong() from None
+
+        def job(transaction: Transaction) -> NewSession | None:
+            stored = transaction.row("SELECT recovery_key FROM node WHERE recovery_key NOT NULL")
+            if stored is None or not hmac.compare_digest(key.public, bytes(stored[0])):
+                return None
+            owner = transaction.row(
+                "SELECT id FROM person WHERE role = 'owner' AND NOT ended ORDER BY at LIMIT 1"
+            )
+            if owner is None:
+                return None
+            transaction.run("DELETE FROM person_session")
+            transaction.run("DELETE FROM passphrase WHERE person = ?", owner[0])
+            transaction.keep("recovered", str(transaction.now).encode())
+            self._recovered(transaction)
+            transaction.change("people", owner[0])
+            return self._session(transaction, owner[0], "page", where)
+
+        session = await self.context.writer.run("recover", job)
+        if session is None:
+            raise self._tries.wrong()
+        self._wishes.clear()
+        return session
+
+    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+        """Set the viewer's passphrase (after recovery, or where it was skipped)."""
+        check_new(passphrase)
+        salt = self.context.random(SALT_BYTES)
+        hashed = await asyncio.to_thread(digest, passphrase, salt)
+        await self.context.writer.run(
+            "set_passphrase",
+            lambda transaction: transaction.run(
+                "INSERT OR REPLACE INTO passphrase VALUES (?, ?, ?)", viewer.person, salt, hashed
+            ),
+        )
+
+    # --- six digits across two screens ----------------------------------------------------
+
+    async def request(self, *, where: str) -> SignIn:
+        """Begin a sign-in to be approved from a signed-in place."""
+        self._drop_old()
+        if len(self._wishes) >= limits.WAITING_SIGN_INS:
+            raise TooMany("Too many sign-ins wait already.", hint="Try again in two minutes.")
+        number = int.from_bytes(self.context.random(8), "big") % 1_000_000
+        wish = _Wish(
+            digits=f"{number:06d}",
+            where=where,
+            expires=self.context.clock.now() + limits.SIGN_IN_MS,
+        )
+        name = self._id(15)
+        self._wishes[name] = wish
+        await self._announce()
+        return SignIn(id=name, digits=wish.digits, expires=wish.expires, where=where)
+
+    async def collect(self, sign_in_id: str, digits: str) -> NewSession | None:
+        """For the new place: the session once approved, None while waiting."""
+        wish = self._wish(sign_in_id)
+        if not hmac.compare_digest(wish.digits, digits) or wish.refused:
+            raise NotAllowed("This sign-in was refused.", hint="Begin again.")
+        person = wish.person
+        if person is None:
+            return None
+        del self._wishes[sign_in_id]
+        return await self.context.writer.run(
+            "sign_in",
+            lambda transaction: self._session(transaction, person, "page", wish.where),
+        )
+
+    async def waiting(self) -> list[SignIn]:
+        """The waiting sign-ins, without digits."""
+        self._drop_old()
+        return [
+            _shown(name, wish)
+            for name, wish in self._wishes.items()
+            if wish.person is None and not wish.refused
+        ]
+
+    async def approve(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+        """Approve by the digits shown on the new place; three tries, then refused."""
+        wish = self._wish(sign_in_id)
+        if wish.refused or wish.person is not None:
+            raise Conflict("This sign-in is settled already.")
+        if not hmac.compare_digest(wish.digits, digits):
+            wish.tries += 1
+            wish.refused = wish.tries >= limits.SIGN_IN_TRIES
+            left = limits.SIGN_IN_TRIES - wish.tries
+            raise NotAllowed(
+                "These are not the digits shown there.",
+                hint=f"{left} tries left." if left else "Begin again on the new place.",
+            )
+        wish.person = viewer.person
+        await self._announce()
+        return _shown(sign_in_id, wish)
+
+    # --- sessions ---------------------------------------------------------------------
+
+    async def sessions(self, viewer: Viewer) -> list[SessionRow]:
+        """All signed-in places of the viewer."""
+        found = await self.context.reader.run(
+            lambda connection: connection.execute(
+                "SELECT id, kind, created, last_used, place FROM person_session"
+                " WHERE person = ? ORDER BY last_used DESC",
+                (viewer.person,),
+            ).fetchall()
+        )
+        return [
+            SessionRow(
+                id=session,
+                kind=kind,
+                person=viewer.person,
+                name=viewer.name,
+                created=created,
+                last_used=last_used,
+                where=place,
+                current=session == viewer.session_id,
+            )
+            for session, kind, created, last_used, place in found
+        ]
+
+    async def end(self, viewer: Viewer, session_id: str | None) -> int:
+        """End one of the viewer's sessions, or (None) every one but the current."""
+        own = [row.id for row in await self.sessions(viewer)]
+        if session_id is None:
+            return await self._end([item for item in own if item != viewer.session_id])
+        if session_id not in own:
+            raise NotFound("There is no such session of yours.")
+        return await self._end([session_id])
+
+    async def _end(self, sessions: list[str]) -> int:
+        def job(transaction: Transaction) -> int:
+            ended = 0
+            for session in sessions:
+                ended += transaction.run("DELETE FROM person_session WHERE id = ?", session)
+                transaction.change("people", session)
+            return ended
+
+        return await self.context.writer.run("end_session", job)
+
+    # --- parts ------------------------------------------------------------------------
+
+    def _token_fits(self, token: str) -> bool:
+        if self._first is None or self.context.clock.now() >= self._first_until:
+            return False
+        return hmac.compare_digest(self._first, sha256(token.encode()))
+
+    def _make_owner(self, transaction: Transaction, person: str, name: str) -> None:
+        transaction.append(
+            EntryType.PERSON,
+            PersonFacts(person=person, name=name, role=Role.OWNER.value, at=transaction.now),
+        )
+        transaction.append(
+            EntryType.SPEAKS_FOR,
+            SpeaksForFacts(
+                node=transaction.identity.key.node_id, person=person, on=True, at=transaction.now
+            ),
+        )
+        transaction.change("people", person)
+
+    def _session(
+        self, transaction: Transaction, person: str, kind: Place, where: str
+    ) -> NewSession:
+        known = persons.everyone(transaction.connection).get(person)
+        if known is None or not may(known, Act.SEE):
+            raise NotAllowed("This person may not sign in.")
+        secret = base64.urlsafe_b64encode(self.context.random(32)).decode().rstrip("=")
+        session = self._id(10)
+        transaction.run(
+            "INSERT INTO person_session VALUES (?, ?, ?, ?, ?, ?, ?)",
+            session,
+            sha256(secret.encode()),
+            person,
+            kind,
+            where[:200],
+            transaction.now,
+            transaction.now,
+        )
+        transaction.change("people", person)
+        viewer = Viewer(
+            session_id=session,
+            person=person,
+            name=known.name,
+            role=known.role.value,
+            kind=kind,
+        )
+        return NewSession(secret=secret, viewer=viewer)
+
+    def _id(self, size: int) -> str:
+        return base64.b32encode(self.context.random(size)).decode().rstrip("=").lower()
+
+    def _wish(self, sign_in_id: str) -> _Wish:
+        self._drop_old()
+        wish = self._wishes.get(sign_in_id)
+        if wish is None:
+            raise NotFound("This sign-in is over.", hint="Begin again on the new place.")
+        return wish
+
+    def _drop_old(self) -> None:
+        now = self.context.clock.now()
+        self._wishes = {name: wish for name, wish in self._wishes.items() if wish.expires > now}
+
+    async def _announce(self) -> None:
+        await self.context.writer.run(
+            "announce", lambda transaction: transaction.change("people", "sign-ins")
+        )
+
+
+def _shown(name: str, wish: _Wish) -> SignIn:
+    state: Literal["waiting", "approved", "refused"] = "waiting"
+    if wish.refused:
+        state = "refused"
+    elif wish.person is not None:
+        state = "approved"
+    return SignIn(id=name, digits=None, expires=wish.expires, where=wish.where, state=state)

@@ -1,0 +1,132 @@
+"""What happens because time passes: deadlines, leases, old replies.
+
+Nothing depends on it for safety: every decision checks the deadline itself. It is what
+makes the screen change and waiters hear at the deadline instead of at the next question.
+"""
+
+import asyncio
+import logging
+import sqlite3
+
+from node.desk.closing import expire_if_due, void
+from node.desk.context import Context
+from node.desk.reading import trim_events
+from node.desk.replies import forget_old
+from node.desk.rows import select, standing
+from node.store.transaction import Transaction
+from sync.decide.handover import Void, use_by_passed
+from sync.errors import AskmeshError
+
+LONGEST_S = 30.0
+"""Between two looks at most: leases are renewed without a signal, clocks are stepped."""
+SHORTEST_S = 0.01
+TIDY_EVERY_MS = 10 * 60_000
+
+_log = logging.getLogger("askmesh.sweeper")
+
+
+class Sweeper:
+    """One task that sleeps until the next moment something is due."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._lapsed: set[str] = set()
+        self._tidied = 0
+
+    async def run(self) -> None:
+        """Sweep until cancelled; a store that fails is tried again at the next look."""
+        with self._context.signals.any() as signal:
+            while True:
+                signal.clear()
+                pause = LONGEST_S
+                try:
+                    pause = await self.sweep()
+                except AskmeshError as error:
+                    _log.warning("sweeping failed: %s", error.sentence)
+                # A burst of changes must not become a burst of sweeps.
+                await asyncio.sleep(SHORTEST_S)
+                try:
+                    await asyncio.wait_for(signal.wait(), min(pause, LONGEST_S))
+                except TimeoutError:
+                    continue
+
+    async def sweep(self) -> float:
+        """Carry out what is due; return the seconds until the next thing is."""
+        context = self._context
+        now = context.clock.now()
+
+        def due(connection: sqlite3.Connection) -> tuple[bool, list[int]]:
+            (open_due,) = connection.execute(
+                "SELECT count(*) FROM ask WHERE state = 'waiting' AND deadline <= ?", (now,)
+            ).fetchone()
+            (unused,) = connection.execute(
+                "SELECT count(*) FROM ask WHERE state = 'closed' AND outcome = 'allowed'"
+                " AND use_by <= ?",
+                (now,),
+            ).fetchone()
+            moments = [
+                moment
+                for sql in (
+                    "SELECT min(deadline) FROM ask WHERE state = 'waiting'",
+                    "SELECT min(use_by) FROM ask WHERE state = 'closed'"
+                    " AND outcome = 'allowed'",
+                )
+                for (moment,) in connection.execute(sql)
+                if moment is not None
+            ]
+            return bool(open_due or unused), moments
+
+        work, moments = await context.reader.run(due)
+        if work:
+            await context.writer.run("expire", self._expire)
+        await self._tell_lapsed(now)
+        if now - self._tidied > TIDY_EVERY_MS:
+            self._tidied = now
+            await context.writer.run("tidy", _tidy)
+        later = [moment - now for moment in moments if moment > now]
+        return max(SHORTEST_S, min(later, default=LONGEST_S * 1000) / 1000)
+
+    def _expire(self, transaction: Transaction) -> None:
+        now = transaction.now
+        for row in select(
+            transaction.connection, "state = 'waiting' AND deadline <= ? LIMIT 500", (now,)
+        ):
+            expire_if_due(transaction, row)
+        for row in select(
+            transaction.connection,
+            "state = 'closed' AND outcome = 'allowed' AND use_by <= ? LIMIT 500",
+            (now,),
+        ):
+            if use_by_passed(standing(transaction.connection, row), now):
+                void(transaction, row, Void.USE_BY)
+
+    async def _tell_lapsed(self, now: int) -> None:
+        """Announce approvals whose holder fell silent: their card changes without an entry."""
+
+        def lapsed(connection: sqlite3.Connection) -> set[str]:
+            rows = select(
+                connection,
+                "state = 'handed' AND kind = 'approval' AND outcome = 'allowed'"
+                " AND lease_until <= ? ORDER BY lease_until DESC LIMIT 200",
+                (now,),
+            )
+            return {
+                row.id
+                for row in rows
+                if (held := standing(connection, row).held) and now >= held.lease_until
+            }
+
+        found = await self._context.reader.run(lapsed)
+        fresh, self._lapsed = found ^ self._lapsed, found
+        if fresh:
+
+            def tell(transaction: Transaction) -> None:
+                for ask in fresh:
+                    transaction.change("ask", ask)
+
+            await self._context.writer.run("lapsed", tell)
+
+
+def _tidy(transaction: Transaction) -> None:
+    forget_old(transaction)
+    trim_events(transaction)

@@ -1,0 +1,291 @@
+"""From rows to what is shown: the page, the terminal and the socket see the same views."""
+
+import sqlite3
+from typing import Literal, cast
+
+import msgspec
+
+from node import limits
+from node.desk import persons
+from node.desk.context import Context
+from node.desk.rows import AskRow, Words, select, standing, words
+from sync.decide.ask import AskState, Kind, Outcome
+from sync.decide.card import Card, CardFacts, card
+from sync.decide.handover import Held, Status
+from sync.decide.people import Person
+from sync.decide.vote import Ruling
+from web.views import (
+    AskView,
+    CallSummary,
+    CardView,
+    Counts,
+    FinalView,
+    HandoverView,
+    MachineView,
+    OptionView,
+    ResolvedView,
+    RuleView,
+    SessionView,
+)
+
+OWN_VOTES = (
+    "SELECT ruling FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
+    " ORDER BY n DESC LIMIT 1"
+)
+LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
+
+
+class Looking:
+    """One reading of one snapshot, for one viewer (None: no person, as for the socket)."""
+
+    def __init__(
+        self, context: Context, connection: sqlite3.Connection, viewer: str | None
+    ) -> None:
+        self.context = context
+        self.connection = connection
+        self.now = context.clock.now()
+        self.people = persons.everyone(connection)
+        self.viewer: Person | None = self.people.get(viewer) if viewer else None
+        self.machines = {
+            node: MachineView(id=node, short=node[:4], name=name)
+            for node, name in connection.execute("SELECT id, name FROM node")
+        }
+
+    def ask(self, row: AskRow) -> AskView:
+        """Return one ask as it is shown."""
+        text = words(self.connection, row)
+        shown = self._card(row, text)
+        return AskView(
+            id=row.id,
+            short=self.context.short(row.id),
+            number=row.number,
+            kind=cast("Literal['question', 'approval', 'note', 'done']", row.kind),
+            title=text.title,
+            detail=text.detail,
+            options=[
+                OptionView(id=option.id, label=option.label, detail=option.detail)
+                for option in (text.ask.options if text.ask else [])
+            ],
+            agent=row.agent,
+            session=row.session,
+            project=row.project,
+            project_name=project_name(row.project),
+            branch=text.branch,
+            machine=self.machine(row.home),
+            created=row.created,
+            deadline=row.deadline,
+            closed=row.closed,
+            rule=RuleView(name=row.rule.name, version=row.rule.version) if row.rule else None,
+            enforced=bool(row.enforced),
+            fallback=text.ask.fallback if text.ask else None,
+            call=self._call(row, text),
+            seen=row.entry_hash.hex(),
+            revision=row.revision,
+            card=shown,
+            final=self.final(row, text),
+            handover=self._handover(row),
+            resolved=_resolved(row, text),
+            read=self._read(row),
+        )
+
+    def machine(self, node: str) -> MachineView:
+        """Return a node by its id; one that is not known yet by its short id."""
+        return self.machines.get(node) or MachineView(id=node, short=node[:4], name=node[:4])
+
+    def name_of(self, person: str | None) -> str | None:
+        """Return a person's name."""
+        known = self.people.get(person) if person else None
+        return known.name if known else person
+
+    def final(self, row: AskRow, text: Words) -> FinalView | None:
+        """Return how the ask closed."""
+        if row.outcome is None or row.closed is None:
+            return None
+        answer = text.answer
+        return FinalView(
+            outcome=cast(
+                "Literal['allowed', 'denied', 'answered', 'declined', 'expired', 'withdrawn']",
+                row.outcome,
+            ),
+            at=row.closed,
+            by=self.name_of(row.closed_by),
+            machine=self.machine(row.closed_on).name if row.closed_on else None,
+            choice=row.choice,
+            label=text.label(row.choice),
+            text=answer.text if answer else None,
+            because=answer.because if answer else None,
+            reason=(answer.reason if answer else None) or row.reason,
+        )
+
+    def counts(self) -> Counts:
+        """Count what the badge, the title and the lists show."""
+        (waiting,) = self.connection.execute(
+            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+        ).fetchone()
+        viewer = self.viewer.id if self.viewer else ""
+        (unread,) = self.connection.execute(
+            "SELECT count(*) FROM ask WHERE state = 'posted' AND NOT EXISTS"
+            " (SELECT 1 FROM mark WHERE mark.ask = ask.id AND person = ? AND read)",
+            (viewer,),
+        ).fetchone()
+        return Counts(needs_me=self._needs_me(viewer), open=waiting, unread=unread)
+
+    def _needs_me(self, viewer: str) -> int:
+        if self.viewer is None or not persons.may_answer(self.viewer):
+            return 0
+        (count,) = self.connection.execute(
+            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+            " AND (deadline IS NULL OR deadline > ?) AND (role IS NULL OR role = ?)"
+            " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
+            " AND (ruling IS NULL OR ruling = 'counted'))",
+            (self.now, self.viewer.role.value, viewer),
+        ).fetchone()
+        return int(count)
+
+    def _card(self, row: AskRow, text: Words) -> CardView:
+        facts = self._facts(row, text)
+        shown: Card = card(facts, self.viewer, self.now)
+        return CardView(
+            state=shown.state.value,
+            sentence=shown.sentence,
+            actions=list(shown.actions),
+            open=shown.open,
+            needs_me=shown.needs_me,
+            since=shown.since,
+            by=facts.closed_by,
+            where=facts.closed_on,
+        )
+
+    def _facts(self, row: AskRow, text: Words) -> CardFacts:
+        ruling: str | None = None
+        voted = False
+        if self.viewer is not None and not row.posted:
+            last = self.connection.execute(OWN_VOTES, (row.id, self.viewer.id)).fetchone()
+            voted, ruling = last is not None, last[0] if last else None
+        return CardFacts(
+            kind=Kind(row.kind),
+            state=AskState.WAITING if row.posted else AskState(row.state),
+            deadline=row.deadline,
+            created=row.created,
+            agent=row.agent,
+            machine=self.machine(row.home).name,
+            role=row.role,
+            needed=row.needed,
+            own_pending=voted and ruling is None,
+            own_counted=ruling == Ruling.COUNTED.value,
+            own_lost=ruling in LOST,
+            outcome=Outcome(row.outcome) if row.outcome else None,
+            closed_at=row.closed,
+            closed_by=self.name_of(row.closed_by),
+            closed_by_viewer=self.viewer is not None and row.closed_by == self.viewer.id,
+            closed_on=self.machine(row.closed_on).name if row.closed_on else None,
+            answer_label=text.label(row.choice),
+            reason=(text.answer.reason if text.answer else None) or row.reason,
+            use_by=row.use_by,
+            handover=Status(row.handover) if row.handover else None,
+            handover_at=row.handover_at,
+            handover_reason=row.handover_why,
+            held=self._held(row),
+            resolved_ok=None if row.resolved_ok is None else bool(row.resolved_ok),
+            resolved_at=row.resolved_at,
+            resolved_text=text.outcome,
+        )
+
+    def _held(self, row: AskRow) -> Held | None:
+        return None if row.posted else standing(self.connection, row).held
+
+    def _handover(self, row: AskRow) -> HandoverView | None:
+        if row.handover is None or row.handover_at is None:
+            return None
+        held = self._held(row)
+        return HandoverView(
+            status=cast("Literal['handed', 'void']", row.handover),
+            at=row.handover_at,
+            token=row.token,
+            session=row.handed_to,
+            lease_until=held.lease_until if held else None,
+            reason=row.handover_why,
+        )
+
+    def _call(self, row: AskRow, text: Words) -> CallSummary | None:
+        if text.ask is None or text.ask.call is None:
+            return None
+        return CallSummary(
+            tool=text.ask.call.tool,
+            summary=text.ask.call.summary,
+            cwd=text.ask.cwd,
+            size=row.call_size,
+            here=row.blob is not None and self.context.blobs.has(row.blob),
+        )
+
+    def _read(self, row: AskRow) -> bool:
+        if not row.posted or self.viewer is None:
+            return False
+        mark = self.connection.execute(
+            "SELECT read FROM mark WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
+        ).fetchone()
+        return mark is not None and bool(mark[0])
+
+    def shown(self) -> list[AskView]:
+        """Return what the page's snapshot shows: open asks and the latest closed ones."""
+        rows = select(
+            self.connection,
+            "state = 'waiting' ORDER BY created DESC LIMIT ?",
+            (limits.OPEN_SHOWN,),
+        )
+        rows += select(
+            self.connection,
+            "closed IS NOT NULL ORDER BY closed DESC LIMIT ?",
+            (limits.CLOSED_SHOWN,),
+        )
+        rows += select(
+            self.connection,
+            "state = 'posted' ORDER BY created DESC LIMIT ?",
+            (limits.CLOSED_SHOWN,),
+        )
+        return [self.ask(row) for row in rows]
+
+    def sessions(self, only: str | None = None) -> list[SessionView]:
+        """Return the sessions heard of, latest first."""
+        sql = (
+            "SELECT id, agent, project, branch, started, last_heard, gate_last, status, ended,"
+            " (SELECT count(*) FROM ask WHERE ask.session = agent_session.id"
+            "  AND state = 'waiting')"
+            " FROM agent_session WHERE ? IS NULL OR id = ? ORDER BY last_heard DESC LIMIT ?"
+        )
+        here = self.machine(self.context.identity.name)
+        found = self.connection.execute(sql, (only, only, limits.SESSIONS_SHOWN))
+        return [
+            SessionView(
+                id=record[0],
+                agent=record[1],
+                project=record[2],
+                project_name=project_name(record[2]),
+                branch=record[3],
+                machine=here,
+                started=record[4],
+                last_heard=record[5],
+                gate="not_seen" if record[6] is None else "in_force",
+                gate_last=record[6],
+                status=record[7],
+                ended=bool(record[8]),
+                open_asks=record[9],
+            )
+            for record in found
+        ]
+
+
+def _resolved(row: AskRow, text: Words) -> ResolvedView | None:
+    if row.resolved_at is None:
+        return None
+    return ResolvedView(ok=bool(row.resolved_ok), text=text.outcome, at=row.resolved_at)
+
+
+def project_name(project: str) -> str:
+    """Return the last part of a project's id, for narrow places."""
+    return project.rstrip("/").rpartition("/")[2] or project
+
+
+def as_object(view: msgspec.Struct) -> dict[str, object]:
+    """Return a view as a JSON object."""
+    return cast("dict[str, object]", msgspec.to_builtins(view))

@@ -1,0 +1,113 @@
+"""Opening a store, and the genesis of a fleet on a machine's first start."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from node.clock import Anchor, Clock, Times
+from node.desk.sign_in import ENTROPY
+from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
+from node.store.connection import failure, open_writer
+from node.store.migrations import migrate
+from node.store.transaction import Identity, Transaction
+from sync.errors import AskmeshError, StoreError
+from sync.log.entry import NodeKey
+from sync.log.facts import GenesisFacts
+from sync.log.kinds import EntryType
+
+FLEET_BYTES = 16
+STORE_ID_BYTES = 16
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A store that can be written."""
+
+    connection: sqlite3.Connection
+    identity: Identity
+    store_id: str
+    clock: Clock
+    machine: str
+
+
+def open_store(
+    home: Path, *, create: bool, machine: str, times: Times, random: Callable[[int], bytes]
+) -> Opened:
+    """Open the store of a node, with `create` founding a fleet where there is none.
+
+    A first start that was killed half-way is finished by the next. Raises `StoreError`.
+    """
+    exists = (home / KEY_FILE).exists()
+    if not exists and not create:
+        raise StoreError(
+            f"No node was ever started in {home}.", hint="Run `askmesh up` to begin."
+        )
+    key = load_key(home) if exists else create_key(home)
+    connection = open_writer(home)
+    try:
+        migrate(connection, now=times.wall_ms())
+        row = connection.execute("SELECT value FROM local WHERE name = 'clock'").fetchone()
+        clock = Clock(times, None if row is None else msgspec.json.decode(row[0], type=Anchor))
+        if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is None:
+            _found(connection, key, machine, clock, random)
+        values = dict(
+            connection.execute("SELECT name, value FROM local WHERE name IN ('fleet', 'store_id')")
+        )
+        (name,) = connection.execute(
+            "SELECT name FROM node WHERE public_key = ?", (key.public,)
+        ).fetchone() or (None,)
+    except (sqlite3.Error, AskmeshError) as error:
+        connection.close()
+        raise failure(error) from None
+    if name is None:
+        connection.close()
+        raise StoreError(
+            "This store was written under another key than the one beside it.",
+            hint="Put the matching node.key back; nothing was changed.",
+        )
+    return Opened(
+        connection=connection,
+        identity=Identity(key=key, fleet=values["fleet"]),
+        store_id=values["store_id"].decode(),
+        clock=clock,
+        machine=name,
+    )
+
+
+def _found(
+    connection: sqlite3.Connection,
+    key: NodeKey,
+    machine: str,
+    clock: Clock,
+    random: Callable[[int], bytes],
+) -> None:
+    """Write the genesis: one transaction, or nothing."""
+    entropy = random(RECOVERY_BYTES)
+    fleet = random(FLEET_BYTES)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        transaction = Transaction(
+            connection,
+            identity=Identity(key=key, fleet=fleet),
+            now=clock.now(),
+            wall=clock.times.wall_ms(),
+            random=random,
+        )
+        transaction.keep("fleet", fleet)
+        transaction.keep("store_id", random(STORE_ID_BYTES).hex().encode())
+        transaction.keep(ENTROPY, entropy)
+        transaction.keep("clock", msgspec.json.encode(clock.anchor()))
+        transaction.append(
+            EntryType.GENESIS,
+            GenesisFacts(
+                node_key=key.public,
+                recovery_key=recovery_key(entropy).public,
+                machine=machine,
+                at=transaction.now,
+            ),
+        )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

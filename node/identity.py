@@ -1,0 +1,87 @@
+"""This node's key, and the recovery words of a fleet."""
+
+import os
+from pathlib import Path
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from mnemonic import Mnemonic
+
+from sync.errors import Invalid, StoreError
+from sync.log.entry import NodeKey
+
+KEY_FILE = "node.key"
+RECOVERY_BYTES = 16
+"""128 bits: twelve words, and no search can find them."""
+
+_words = Mnemonic("english")
+
+
+def create_key(home: Path) -> NodeKey:
+    """Make a key and store it, readable by this user only.
+
+    Raises `StoreError` when a key is there already.
+    """
+    private = Ed25519PrivateKey.generate()
+    path = home / KEY_FILE
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise StoreError(f"{path} exists already; a second key is never made.") from None
+    with os.fdopen(handle, "wb") as file:
+        file.write(private.private_bytes_raw())
+        file.flush()
+        os.fsync(file.fileno())
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return NodeKey(private)
+
+
+def load_key(home: Path) -> NodeKey:
+    """Read this node's key. Raises `StoreError` when it is missing or open to others."""
+    path = home / KEY_FILE
+    try:
+        mode = path.stat().st_mode & 0o777
+        raw = path.read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"This node's key cannot be read: {error.strerror}: {path}.",
+            hint="Without it nothing here can be signed; restore it from a backup.",
+        ) from None
+    if mode & 0o077:
+        raise StoreError(
+            f"Others can read this node's key ({path} has mode {mode:o}).",
+            hint=f"Run: chmod 600 {path}",
+        )
+    try:
+        return NodeKey(Ed25519PrivateKey.from_private_bytes(raw))
+    except ValueError:
+        raise StoreError(f"{path} does not hold a key.") from None
+
+
+def recovery_words(entropy: bytes) -> list[str]:
+    """Return the twelve words (BIP-39 English) that stand for `entropy`."""
+    return str(_words.to_mnemonic(entropy)).split()
+
+
+def recovery_key(entropy: bytes) -> NodeKey:
+    """Return the recovery key behind `entropy` (HKDF-SHA256, no salt)."""
+    seed = HKDF(
+        algorithm=hashes.SHA256(), length=32, salt=None, info=b"askmesh/recovery/v1"
+    ).derive(entropy)
+    return NodeKey(Ed25519PrivateKey.from_private_bytes(seed))
+
+
+def recovery_from_words(words: str) -> NodeKey:
+    """Return the key behind typed words. Raises `Invalid`, never telling how close."""
+    text = " ".join(words.lower().split())
+    if not _words.check(text):
+        raise Invalid(
+            "These are not recovery words.",
+            hint="Twelve words, in their order; a mistyped one shows here.",
+        )
+    return recovery_key(bytes(_words.to_entropy(text)))

@@ -1,0 +1,269 @@
+"""The node as a process: wires every part, serves until told to stop.
+
+`Seams` are what a test launcher replaces: the clock's sources, the stop points, the
+limits. No option and no environment variable reaches them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from node import limits
+from node.agents.socket import AgentSocket
+from node.clock import SystemTimes, Times
+from node.config import FACTS_FILE, SETTINGS_FILE, Settings, lock, prepare, settings, write
+from node.desk.agent_side import AgentSide
+from node.desk.answers import Answers
+from node.desk.closing import close
+from node.desk.context import Context, Limits
+from node.desk.gate import GateDesk
+from node.desk.person_desk import PersonDesk
+from node.desk.reading import Reading
+from node.desk.rules_store import RulesStore
+from node.desk.sessions import SessionBook
+from node.desk.sign_in import SignIns
+from node.desk.signals import Signals
+from node.desk.sweeper import Sweeper
+from node.founding import Opened, open_store
+from node.gate.checker import check
+from node.gate.claude import handle
+from node.store.blobs import Blobs
+from node.store.reader import Reader
+from node.store.transaction import Transaction
+from node.store.writer import Writer
+from node.version import VERSION
+from sync.decide.ask import Outcome
+from sync.errors import AskmeshError, StoreError, StoreHeld
+from sync.log.facts import FinalText
+from web.app import make_app
+
+HELD_BY_ANOTHER = 5
+"""Exit code that tells a starter to use the node that runs already."""
+TOKEN_BYTES = 4096
+STOP_S = 2.0
+
+_log = logging.getLogger("askmesh")
+
+
+class Seams(msgspec.Struct, frozen=True, kw_only=True):
+    """What the outside world is to a node."""
+
+    times: Times
+    random: Callable[[int], bytes] = os.urandom
+    stop_point: Callable[[str], None] = lambda _name: None
+    limits: Limits = Limits(
+        open_asks_per_session=limits.OPEN_ASKS_PER_SESSION,
+        asks_per_second_session=limits.ASKS_PER_SECOND_SESSION,
+        asks_per_second_node=limits.ASKS_PER_SECOND_NODE,
+    )
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What `askmesh _node` was started with."""
+
+    home: str
+    port: int | None = None
+    web_port: int | None = None
+    bind: str | None = None
+    no_mdns: bool = False
+    name: str | None = None
+    create: bool = False
+    sign_in_fd: int | None = None
+
+    def told(self) -> dict[str, Any]:
+        """The settings among them, without those that were not given."""
+        given: dict[str, Any] = {
+            "port": self.port,
+            "web_port": self.web_port,
+            "bind": self.bind,
+            "name": self.name,
+            "mdns": False if self.no_mdns else None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def main(options: Mapping[str, Any]) -> int:
+    """Run a node until it is told to stop; return the exit code."""
+    return run(msgspec.convert(dict(options), Options), Seams(times=SystemTimes()))
+
+
+def run(options: Options, seams: Seams) -> int:
+    """Run a node with these seams."""
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    os.umask(0o077)
+    with contextlib.suppress(ValueError, OSError):
+        # A core file would hold keys and secrets.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        asyncio.run(serve(options, seams))
+    except StoreHeld as error:
+        return _failed(error, HELD_BY_ANOTHER)
+    except AskmeshError as error:
+        return _failed(error, 1)
+    return 0
+
+
+def _failed(error: AskmeshError, code: int) -> int:
+    hint = f" {error.hint}" if error.hint else ""
+    sys.stderr.write(f"askmesh: {error.sentence}{hint}\n")
+    return code
+
+
+async def serve(options: Options, seams: Seams) -> None:
+    """Hold the directory, open the store, serve both listeners until a signal."""
+    home = Path(options.home).absolute()
+    token = _first_token(options.sign_in_fd)
+    prepare(home, create=options.create)
+    descriptor = lock(home, {"pid": os.getpid()})
+    try:
+        chosen = settings(home, options.told())
+        machine = chosen.name or socket.gethostname().partition(".")[0] or "this machine"
+        opened = open_store(
+            home,
+            create=options.create,
+            machine=machine[:64],
+            times=seams.times,
+            random=seams.random,
+        )
+        write(home / SETTINGS_FILE, msgspec.to_builtins(chosen))
+        await Node(home, chosen, opened, seams, token).serve()
+    except OSError as error:
+        raise StoreError(f"The node cannot run: {error.strerror or error}.") from error
+    finally:
+        os.close(descriptor)
+
+
+def _first_token(descriptor: int | None) -> str | None:
+    """Read the first-run token from the pipe of the `up` that made it."""
+    if descriptor is None:
+        return None
+    with os.fdopen(descriptor, "rb") as pipe:
+        return pipe.read(TOKEN_BYTES).decode("ascii").strip() or None
+
+
+class Node:
+    """One running node."""
+
+    def __init__(
+        self, home: Path, chosen: Settings, opened: Opened, seams: Seams, token: str | None
+    ) -> None:
+        self.home = home
+        self.settings = chosen
+        signals = Signals()
+        self.writer = Writer(
+            opened.connection,
+            identity=opened.identity,
+            clock=opened.clock,
+            random=seams.random,
+            published=signals.publish,
+            stop_point=seams.stop_point,
+        )
+        self.reader = Reader(home)
+        self.context = Context(
+            store_id=opened.store_id,
+            machine=opened.machine,
+            identity=opened.identity,
+            writer=self.writer,
+            reader=self.reader,
+            blobs=Blobs(home),
+            clock=opened.clock,
+            signals=signals,
+            random=seams.random,
+            limits=seams.limits,
+            started=opened.clock.now(),
+        )
+        self.answers = Answers(self.context)
+        rules = RulesStore(self.context)
+        reading = Reading(self.context, rules)
+        self.person_desk = PersonDesk(
+            self.context,
+            reading=reading,
+            answers=self.answers,
+            sign_ins=SignIns(self.context, token, self._recovered),
+            rules=rules,
+        )
+        agents = AgentSide(self.context, SessionBook(), reading, self._facts)
+        gate = GateDesk(self.context, rules)
+        self.socket = AgentSocket(str(home), agents, partial(handle, gate), version=VERSION)
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT, then stop in order."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, stop.set)
+        runner = web.AppRunner(
+            make_app(self.person_desk, port=self.settings.web_port, check_rules=check),
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=75,
+            shutdown_timeout=STOP_S,
+        )
+        sweeper: asyncio.Task[None] | None = None
+        try:
+            await self.answers.rule_open()
+            await runner.setup()
+            await _listen(runner, self.settings.web_port)
+            await self.socket.open()
+            sweeper = loop.create_task(Sweeper(self.context).run())
+            write(self.home / FACTS_FILE, self._facts())
+            _log.info("serving %s", self._facts()["url"])
+            await stop.wait()
+            _log.info("stopping")
+        finally:
+            (self.home / FACTS_FILE).unlink(missing_ok=True)
+            if sweeper is not None:
+                sweeper.cancel()
+            await self.socket.close()
+            await runner.cleanup()
+            await self.writer.close()
+            self.reader.close()
+
+    def _facts(self) -> dict[str, Any]:
+        port = self.settings.web_port
+        return {
+            "pid": os.getpid(),
+            "version": VERSION,
+            "home": str(self.home),
+            "port": self.settings.port,
+            "web_port": port,
+            "url": f"http://127.0.0.1:{port}/",
+            "started": self.context.started,
+        }
+
+    def _recovered(self, transaction: Transaction) -> None:
+        """The recovery words were used: no approval that is open may be decided any more."""
+        for row in self.answers.open_approvals(transaction):
+            close(
+                transaction,
+                row,
+                Outcome.WITHDRAWN,
+                text=FinalText(reason="the recovery words were used"),
+            )
+
+
+async def _listen(runner: web.AppRunner, port: int) -> None:
+    """Serve the page on loopback: IPv4 always, IPv6 where the machine has it."""
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+    except OSError as error:
+        raise StoreError(
+            f"The page's port {port} is taken by another program ({error.strerror}).",
+            hint="Choose another: askmesh up --web-port 7728",
+        ) from None
+    with contextlib.suppress(OSError):
+        await web.TCPSite(runner, "::1", port).start()

@@ -1,0 +1,70 @@
+"""Blobs: long content outside the log, 16 random bytes before it, named by SHA-256."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from node.store.connection import failure
+from sync.errors import NotFound, TooLarge
+from sync.limits import BLOB_BYTES, SALT_BYTES
+from sync.log.entry import sha256
+
+FOLDER = "blobs"
+
+
+class Blobs:
+    """The blobs of one data directory."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / FOLDER
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+
+    def put(self, content: bytes, salt: bytes) -> bytes:
+        """Store salted content durably and return its hash.
+
+        Raises `TooLarge`, `StoreFull`, `StoreReadOnly`; nothing half-written stays.
+        """
+        if len(content) > BLOB_BYTES:
+            raise TooLarge(f"{len(content)} bytes were given; at most {BLOB_BYTES} fit.")
+        data = salt + content
+        name = sha256(data)
+        path = self._path(name)
+        if path.exists():
+            return name
+        temporary: str | None = None
+        try:
+            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".new-")
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            if temporary is not None:
+                with contextlib.suppress(OSError):
+                    Path(temporary).unlink()
+            raise failure(error) from None
+        return name
+
+    def get(self, name: bytes) -> bytes:
+        """Return the content without its salt. Raises `NotFound` when it is not here whole."""
+        try:
+            data = self._path(name).read_bytes()
+        except OSError:
+            data = b""
+        if sha256(data) != name:
+            raise NotFound("The content of this call is not here, or is damaged.")
+        return data[SALT_BYTES:]
+
+    def has(self, name: bytes) -> bool:
+        """Whether the blob is here (its content is checked when it is read)."""
+        return self._path(name).exists()
+
+    def _path(self, name: bytes) -> Path:
+        return self._folder / name.hex()

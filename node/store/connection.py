@@ -1,0 +1,76 @@
+"""How a connection to the store is opened, and what its failures mean in words."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from sync.errors import AskmeshError, StoreError, StoreFull, StoreReadOnly
+
+STORE_FILE = "store.db"
+BUSY_MS = 5_000
+"""Only a backup or a checkpoint can hold the store; 5 s outlasts both."""
+WAL_LIMIT = 64 * 1024 * 1024
+"""Bytes a left-over write-ahead log may keep after a checkpoint."""
+
+
+def open_writer(home: Path) -> sqlite3.Connection:
+    """Open the one writing connection, creating the file (0600) when it is missing."""
+    path = home / STORE_FILE
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        for pragma in (
+            f"busy_timeout={BUSY_MS}",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "trusted_schema=OFF",
+            "temp_store=MEMORY",
+            "cell_size_check=ON",
+            "secure_delete=ON",
+            "fullfsync=ON",
+            f"journal_size_limit={WAL_LIMIT}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except (OSError, sqlite3.Error) as error:
+        raise failure(error) from None
+    return connection
+
+
+def open_reader(home: Path) -> sqlite3.Connection:
+    """Open a connection that can only read, and never checkpoints."""
+    path = home / STORE_FILE
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    for pragma in (
+        f"busy_timeout={BUSY_MS}",
+        "query_only=ON",
+        "trusted_schema=OFF",
+        "wal_autocheckpoint=0",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def failure(error: BaseException) -> AskmeshError:
+    """Say in words what a failure of the store means."""
+    if isinstance(error, AskmeshError):
+        return error
+    text = str(error).lower()
+    if "full" in text or "no space" in text or "quota" in text:
+        return StoreFull(hint="What was acknowledged before is safe.")
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return StoreReadOnly(hint="Make the data directory writable, then try again.")
+    if "permission" in text:
+        return StoreReadOnly(
+            "The store may not be written by this user, so nothing was recorded.",
+            hint="Check who owns the data directory.",
+        )
+    return StoreError(
+        f"The store failed ({error}), so nothing was recorded.",
+        hint="Run: askmesh doctor",
+    )

@@ -1,0 +1,75 @@
+"""Named migrations, in order, each in its own transaction and recorded with it."""
+
+import sqlite3
+from collections.abc import Callable
+from importlib import resources
+
+from sync.errors import StoreNewer
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script at the semicolons that end statements."""
+    found: list[str] = []
+    held = ""
+    for line in script.splitlines(keepends=True):
+        held += line
+        if sqlite3.complete_statement(held):
+            found.append(held)
+            held = ""
+    return found
+
+
+def schema() -> str:
+    """Return the schema as readable SQL."""
+    return resources.files("node.store").joinpath("schema.sql").read_text("utf-8")
+
+
+def first(connection: sqlite3.Connection) -> None:
+    """Lay the schema of the first release."""
+    for statement in _statements(schema()):
+        connection.execute(statement)
+
+
+MIGRATIONS: dict[str, Migration] = {"0001-first": first}
+
+
+def applied(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of the migrations this store has had."""
+    table = "SELECT 1 FROM sqlite_master WHERE name = 'migration'"
+    if connection.execute(table).fetchone() is None:
+        return []
+    return [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY name")]
+
+
+def migrate(connection: sqlite3.Connection, *, now: int) -> list[str]:
+    """Bring a store up to date; return what was applied.
+
+    Raises `StoreNewer` when it holds a migration this program does not know.
+    """
+    have = applied(connection)
+    unknown = sorted(set(have) - set(MIGRATIONS))
+    if unknown:
+        raise StoreNewer(
+            f"This store has had {unknown[0]!r}, which this askmesh does not know.",
+            hint="Install the newer askmesh that wrote it; nothing was changed.",
+        )
+    done: list[str] = []
+    for name, step in MIGRATIONS.items():
+        if name in have:
+            continue
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS migration"
+                " (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT"
+            )
+            step(connection)
+            connection.execute("INSERT INTO migration VALUES (?, ?)", (name, now))
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        done.append(name)
+    return done

@@ -1,0 +1,324 @@
+"""From entries to tables: the only code that writes what is derived from the log.
+
+Every function here depends on the entry and the tables alone, so that applying the whole
+log again gives the same tables (`node.store.rebuild`).
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sync.decide.ask import AskState, Kind, Step, advance
+from sync.log import facts as say
+from sync.log.entry import Entry, unpack
+from sync.log.hlc import newer
+from sync.log.kinds import EntryType
+from sync.log.names import ask_name, node_name
+
+DERIVED = (
+    "head",
+    "node",
+    "person",
+    "speaks_for",
+    "rules",
+    "ask",
+    "ask_text",
+    "vote",
+    "mark",
+)
+"""The tables that are rebuilt from the log."""
+
+_json = msgspec.json.Encoder().encode
+
+
+class Arrived(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry with its hash and its place in the order of arrival."""
+
+    entry: Entry
+    hash: bytes
+    n: int
+
+    @property
+    def author(self) -> str:
+        """The author's id as text."""
+        return node_name(self.entry.header.author)
+
+
+Apply = Callable[[sqlite3.Connection, Arrived], None]
+
+
+def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int) -> None:
+    """Apply one stored entry to the derived tables; unknown types only move the head."""
+    header = entry.header
+    connection.execute(
+        "INSERT INTO head VALUES (?, ?, ?, ?) ON CONFLICT (author, log)"
+        " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+        (header.author, header.log, header.seq, entry_hash),
+    )
+    apply = _APPLY.get(header.type)
+    if apply is not None:
+        apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
+
+
+def _genesis(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.GenesisFacts, arrived.entry.facts)
+    connection.execute(
+        "INSERT INTO node VALUES (?, ?, ?, ?, ?)",
+        (arrived.author, facts.node_key, facts.machine, facts.recovery_key, facts.at),
+    )
+
+
+def _person(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.PersonFacts, arrived.entry.facts)
+    connection.execute(
+        "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        " name = excluded.name, role = excluded.role, ended = excluded.ended,"
+        " head = excluded.head, at = excluded.at WHERE head IS ?",
+        (
+            facts.person,
+            facts.name,
+            facts.role,
+            facts.ended,
+            arrived.hash,
+            facts.at,
+            facts.replaces,
+        ),
+    )
+
+
+def _speaks_for(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.SpeaksForFacts, arrived.entry.facts)
+    connection.execute(
+        "INSERT INTO speaks_for VALUES (?, ?, ?, ?) ON CONFLICT (node, person) DO UPDATE"
+        " SET live = excluded.live, head = excluded.head WHERE head IS ?",
+        (node_name(facts.node), facts.person, facts.on, arrived.hash, facts.replaces),
+    )
+
+
+def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.RulesFacts, arrived.entry.facts)
+    text = say.read_text(say.RulesText, arrived.entry.text)
+    row = connection.execute("SELECT name FROM person WHERE id = ?", (facts.by,)).fetchone()
+    connection.execute(
+        "INSERT INTO rules VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            arrived.hash,
+            arrived.n,
+            facts.name,
+            facts.version,
+            "" if text is None else text.source,
+            facts.by if row is None else row[0],
+            facts.at,
+        ),
+    )
+
+
+def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.AskFacts, arrived.entry.facts)
+    text = say.read_text(say.AskText, arrived.entry.text)
+    home = arrived.author
+    ask = ask_name(arrived.entry.header.author, facts.number)
+    connection.execute(
+        "INSERT INTO ask (id, home, number, kind, state, entry_hash, agent, session, project,"
+        " created, deadline, enforced, rule_name, rule_version, needed, role, call_mac, blob,"
+        " call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            ask,
+            home,
+            facts.number,
+            facts.kind,
+            AskState.WAITING.value,
+            arrived.hash,
+            facts.agent,
+            facts.session,
+            facts.project,
+            facts.created,
+            facts.deadline,
+            facts.enforced,
+            facts.rule.name if facts.rule else None,
+            facts.rule.version if facts.rule else None,
+            facts.quorum.needed,
+            facts.quorum.role,
+            facts.call_mac,
+            facts.blob,
+            facts.call_size,
+            _json(facts.options).decode(),
+            facts.revision,
+        ),
+    )
+    _words(connection, ask, text)
+
+
+def _note(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.NoteFacts, arrived.entry.facts)
+    text = say.read_text(say.NoteText, arrived.entry.text)
+    ask = ask_name(arrived.entry.header.author, facts.number)
+    connection.execute(
+        "INSERT INTO ask (id, home, number, kind, state, entry_hash, agent, session, project,"
+        " created, enforced, needed, call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, 'posted', ?, ?, ?, ?, ?, 0, 0, 0, '[]', 1)",
+        (
+            ask,
+            arrived.author,
+            facts.number,
+            facts.kind,
+            arrived.hash,
+            facts.agent,
+            facts.session,
+            facts.project,
+            facts.created,
+        ),
+    )
+    _words(connection, ask, text)
+
+
+def _words(
+    connection: sqlite3.Connection, ask: str, text: say.AskText | say.NoteText | None
+) -> None:
+    if text is not None:
+        connection.execute(
+            "INSERT INTO ask_text (ask, title, body) VALUES (?, ?, ?)",
+            (ask, text.title, _json(text)),
+        )
+
+
+def _vote(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.VoteFacts, arrived.entry.facts)
+    connection.execute(
+        "INSERT INTO vote (hash, n, ask, node, person, decision, choice, seen, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            arrived.hash,
+            arrived.n,
+            facts.ask,
+            arrived.author,
+            facts.person,
+            facts.decision,
+            facts.choice,
+            facts.seen,
+            facts.at,
+        ),
+    )
+
+
+def _ruling(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.RulingFacts, arrived.entry.facts)
+    connection.execute(
+        "UPDATE vote SET ruling = ?, counted = ?, ruled_at = ?"
+        " WHERE hash = ? AND ask = ? AND ruling IS NULL",
+        (facts.ruling, facts.counted, facts.at, facts.vote, facts.ask),
+    )
+
+
+def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str, step: Step) -> str | None:
+    """Return the state after `step`, None for an ask this author is not the home of."""
+    row = connection.execute("SELECT kind, state, home FROM ask WHERE id = ?", (ask,)).fetchone()
+    if row is None or row[2] != arrived.author:
+        return None
+    return advance(Kind(row[0]), AskState(row[1]), step).value
+
+
+def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.FinalFacts, arrived.entry.facts)
+    state = _life(connection, arrived, facts.ask, Step.CLOSE)
+    if state is None:
+        return
+    person: str | None = None
+    signed_on: str | None = None
+    if facts.votes:
+        embedded = facts.votes[-1]
+        vote = say.read(say.VoteFacts, embedded.facts)
+        person = vote.person
+        signed_on = node_name(unpack(embedded.raw).author)
+    connection.execute(
+        "UPDATE ask SET state = ?, outcome = ?, choice = ?, reason = ?, final_hash = ?,"
+        " closed = ?, use_by = ?, closed_by = ?, closed_on = ? WHERE id = ?",
+        (
+            state,
+            facts.outcome,
+            facts.choice,
+            facts.reason,
+            arrived.hash,
+            facts.at,
+            facts.use_by,
+            person,
+            signed_on,
+            facts.ask,
+        ),
+    )
+    text = say.read_text(say.FinalText, arrived.entry.text)
+    if text is not None:
+        connection.execute(
+            "UPDATE ask_text SET answer = ? WHERE ask = ?", (_json(text), facts.ask)
+        )
+
+
+def _handover(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.HandoverFacts, arrived.entry.facts)
+    step = Step.HAND if facts.status == "handed" else Step.VOID
+    state = _life(connection, arrived, facts.ask, step)
+    if state is None:
+        return
+    connection.execute(
+        "UPDATE ask SET state = ?, token = ?, handed_to = ?, handover = ?, handover_at = ?,"
+        " handover_why = ?, lease_until = ? WHERE id = ?",
+        (
+            state,
+            facts.token,
+            facts.session,
+            facts.status,
+            facts.at,
+            facts.reason,
+            facts.lease_until,
+            facts.ask,
+        ),
+    )
+
+
+def _resolved(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.ResolvedFacts, arrived.entry.facts)
+    state = _life(connection, arrived, facts.ask, Step.RESOLVE)
+    if state is None:
+        return
+    connection.execute(
+        "UPDATE ask SET state = ?, resolved_ok = ?, resolved_at = ? WHERE id = ?",
+        (state, facts.ok, facts.at, facts.ask),
+    )
+    text = say.read_text(say.ResolvedText, arrived.entry.text)
+    if text is not None:
+        connection.execute(
+            "UPDATE ask_text SET outcome = ? WHERE ask = ?", (text.outcome, facts.ask)
+        )
+
+
+def _mark(connection: sqlite3.Connection, arrived: Arrived) -> None:
+    facts = say.read(say.MarkFacts, arrived.entry.facts)
+    header = arrived.entry.header
+    row: Any = connection.execute(
+        "SELECT hlc, node FROM mark WHERE ask = ? AND person = ?", (facts.ask, facts.person)
+    ).fetchone()
+    # SQLite integers are signed; stamps stay far below 2**63 until the year 6429.
+    if row is None or newer((header.hlc, arrived.author.encode()), (row[0], row[1].encode())):
+        connection.execute(
+            "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)",
+            (facts.ask, facts.person, facts.read, header.hlc, arrived.author),
+        )
+
+
+_APPLY: dict[int, Apply] = {
+    EntryType.GENESIS: _genesis,
+    EntryType.PERSON: _person,
+    EntryType.SPEAKS_FOR: _speaks_for,
+    EntryType.RULES: _rules,
+    EntryType.ASK: _ask,
+    EntryType.NOTE: _note,
+    EntryType.VOTE: _vote,
+    EntryType.RULING: _ruling,
+    EntryType.FINAL: _final,
+    EntryType.HANDOVER: _handover,
+    EntryType.RESOLVED: _resolved,
+    EntryType.MARK: _mark,
+}
