@@ -12,9 +12,7 @@ from node.desk.requests import Answer, PendingRow, Reply, Request
 class PendingArguments(Request, frozen=True, kw_only=True):
     """Arguments of `pending`."""
 
-    everything: Annotated[
-        bool, Meta(description="Also rows of other sessions that were handed over already.")
-    ] = False
+    everything: Annotated[bool, Meta(description="Also those that are done.")] = False
 
 
 class Pending(Reply, frozen=True, kw_only=True):
