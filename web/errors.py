@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from sync.errors import CallerError
+from sync.errors import AskmeshError, CallerError
 
 
 class WrongHost(CallerError):
@@ -38,3 +38,10 @@ class TooSlow(CallerError):
 
     code: ClassVar[str] = "too_slow"
     status: ClassVar[int] = 408
+
+
+class PortTaken(AskmeshError):
+    """Another program listens on the page's port."""
+
+    code: ClassVar[str] = "port_taken"
+    status: ClassVar[int] = 503
