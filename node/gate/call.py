@@ -105,17 +105,15 @@ def _canonical(tool: str, arguments: Any, cwd: str, files: tuple[CallFile, ...])
 
 
 def summary(tool: str, arguments: object) -> str:
-    """The call in one line: the command, the path, or the tool with its arguments."""
+    """The call in one line, beside its tool: the command, the path, or the arguments."""
     given = arguments if isinstance(arguments, Mapping) else {}
     command, path = given.get("command"), given.get(EDITED.get(tool, ""))
     if tool in SHELL_TOOLS and isinstance(command, str):
         text = command
     elif isinstance(path, str):
         text = path
-    elif given:
-        text = f"{tool} " + ", ".join(f"{key}: {_short(value)}" for key, value in given.items())
     else:
-        text = tool
+        text = ", ".join(f"{key}: {_short(value)}" for key, value in given.items())
     return _one_line(text)
 
 

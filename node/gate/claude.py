@@ -43,6 +43,10 @@ OWN_TOOLS: Final = frozenset(
 )
 """askmesh's tools for agents: they ask, report and wait; none can answer or grant."""
 
+HOST_QUESTIONS: Final = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""Dialogues of the host itself, in which an allow is not an answer: the host keeps its dialogue
+open whatever a hook says, so without a rule they are left to whoever sits there."""
+
 SENTENCE_CHARACTERS: Final = 4_000
 """The host cuts at 10,000; this also keeps the print within one write to a pipe."""
 
@@ -168,8 +172,10 @@ async def _before(hook: Hook, call: Call, match: Match | None) -> dict[str, Any]
     return None
 
 
-async def _permission(hook: Hook, call: Call, match: Match | None) -> dict[str, Any]:
+async def _permission(hook: Hook, call: Call, match: Match | None) -> dict[str, Any] | None:
     """`PermissionRequest`: the host would ask whoever sits there; a rule or a person decides."""
+    if match is None and call.tool in HOST_QUESTIONS:
+        return None
     if match and match.action == "allow":
         return decision(PERMISSION, allow=True, sentence="")
     if await hook.gate.handed_before(hook.who, call):

@@ -289,10 +289,10 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
         ("Bash", {"command": "git push\n  origin"}, "git push ⏎ origin"),
         ("Edit", {"file_path": "/a/b"}, "/a/b"),
         ("Write", {"file_path": "n"}, "n"),
-        ("mcp__x__y", {"a": "b", "n": 3, "o": {"p": 1}}, "mcp__x__y a: b, n: 3, o: …"),
-        ("Task", {}, "Task"),
-        ("Task", None, "Task"),
-        ("Bash", {"command": 5}, "Bash command: 5"),
+        ("mcp__x__y", {"a": "b", "n": 3, "o": {"p": 1}}, "a: b, n: 3, o: …"),
+        ("Task", {}, ""),
+        ("Task", None, ""),
+        ("Bash", {"command": 5}, "command: 5"),
     ],
 )
 def test_a_call_in_one_line(tool: str, arguments: object, line: str, tmp_path: Path) -> None:

@@ -169,6 +169,13 @@ async def test_a_deny_rule_beats_an_earlier_hand_over(gate: Double) -> None:
     assert denied == permission(behavior="deny", message=REFUSED)
 
 
+@pytest.mark.parametrize("tool", claude.HOST_QUESTIONS)
+async def test_the_hosts_own_questions_are_left_to_it(gate: Double, tool: str) -> None:
+    assert await run(gate, "PermissionRequest", tool_name=tool, tool_input={}) is None
+    assert await run(gate, "PreToolUse", tool_name=tool, tool_input={}, tool_use_id="t") is None
+    assert gate.holds == []
+
+
 @pytest.mark.parametrize("stage", claude.GATING)
 @pytest.mark.parametrize("prefix", ["mcp__askmesh__", "mcp__plugin_askmesh_askmesh__"])
 async def test_our_own_tools_for_agents_are_always_allowed(
