@@ -3,7 +3,7 @@
 /** @import { Context } from "./ask-detail.js" */
 
 import { button, isOff, make, setAttribute, setOff, setText, show } from "./elements.js";
-import { isNotice, needsMe, overdue } from "./inbox.js";
+import { isNotice, overdue } from "./inbox.js";
 import { SENDING } from "./words.js";
 
 /** A second click of a double click must not meet the button that just appeared. */
@@ -112,7 +112,7 @@ export class AskAnswer extends HTMLElement {
     setOff(this.takeBack, sending !== undefined || !inbox.link.live);
     show(this.because, deciding);
     show(this.becauseLabel, deciding);
-    this.showMarks(ask, sending, now);
+    this.showMarks(ask, sending);
     if (ready.allow) setOff(this.allow, true);
     if (!ready.answer) setOff(this.answer, true);
     this.say(ready, sending, deciding);
@@ -134,13 +134,10 @@ export class AskAnswer extends HTMLElement {
     ];
   }
 
-  /** @param {T.AskView} ask @param {T.Sending | undefined} sending @param {number} now */
-  showMarks(ask, sending, now) {
-    const unknown = ask.card.state === "outcome_unknown";
-    const markable = isNotice(ask) || unknown;
-    show(this.dismiss, markable && !ask.read && (isNotice(ask) || needsMe(ask, now)));
-    show(this.restore, markable && ask.read);
-    this.labels.set(this.dismiss, unknown ? "I have seen this" : "Dismiss");
+  /** @param {T.AskView} ask @param {T.Sending | undefined} sending */
+  showMarks(ask, sending) {
+    show(this.dismiss, isNotice(ask) && !ask.read);
+    show(this.restore, isNotice(ask) && ask.read);
     for (const element of [this.dismiss, this.restore]) {
       setOff(element, sending !== undefined || !this.context?.inbox.link.live);
     }

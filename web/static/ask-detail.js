@@ -108,7 +108,7 @@ export class AskDetail extends HTMLElement {
       const fresh = this.loaded?.ask.seen !== detail.ask.seen;
       this.loaded = detail;
       if (fresh) this.showContent(detail);
-      this.history.replaceChildren(historyView(detail.history));
+      this.history.replaceChildren(historyView(detail.history, detail.ask));
       this.update();
     } catch (error) {
       this.loading = "";

@@ -3,10 +3,8 @@
 
 import { button, make } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
+import { passphraseFields, readPassphrase } from "./passphrase.js";
 import { wire } from "./wire.js";
-
-/** As `PASSPHRASE_CHARACTERS_MIN` of the node, which has the last word. */
-const PASSPHRASE_CHARACTERS = 8;
 
 /**
  * Make the form for the first person of a fleet.
@@ -18,9 +16,7 @@ export function firstRun(hello, token, done) {
   const name = field("Your name", { name: "name", autocomplete: "name", maxlength: "64" },
     "Agents and other people see it beside your answers.");
   name.input.value = hello.person ?? "";
-  const first = field("Passphrase", { name: "passphrase", type: "password", autocomplete: "new-password" },
-    `At least ${PASSPHRASE_CHARACTERS} characters. Agents on this machine cannot answer without it.`);
-  const second = field("The same again", { name: "again", type: "password", autocomplete: "new-password" });
+  const fields = passphraseFields();
 
   /** @param {string | null} passphrase */
   const send = async (passphrase) => {
@@ -31,18 +27,9 @@ export function firstRun(hello, token, done) {
     done(await wire.signInFirst(token, name.input.value.trim(), passphrase));
   };
   const form = new Form("Make this inbox mine", async () => {
-    const passphrase = first.input.value;
-    if (passphrase.length < PASSPHRASE_CHARACTERS) {
-      first.input.focus();
-      throw new FormError(`The passphrase needs at least ${PASSPHRASE_CHARACTERS} characters, or skip it below.`);
-    }
-    if (passphrase !== second.input.value) {
-      second.input.focus();
-      throw new FormError("The two passphrases are not the same.");
-    }
-    await send(passphrase);
+    await send(readPassphrase(fields));
   });
-  form.add(name.element, first.element, second.element);
+  form.add(name.element, fields.first.element, fields.second.element);
   const skip = make("details", { class: "fold" });
   skip.append(
     make("summary", { text: "Skip the passphrase" }),
@@ -101,8 +88,9 @@ export function nobodyYet() {
     "section",
     { class: "entry-card" },
     make("h1", { text: "Nobody has signed in here yet" }),
-    make("p", { text: "The first sign-in needs the link that askmesh opens at its first start. It works once, for ten minutes. To get a fresh one, run this in a terminal of this machine:" }),
-    make("p", { class: "command" }, make("code", { text: "askmesh open" })),
+    make("p", { text: "The first sign-in needs the link that askmesh opens when it starts. It works once, for ten minutes. For a new one, start it again in a terminal of this machine:" }),
+    make("p", { class: "command" }, make("code", { text: "askmesh down" })),
+    make("p", { class: "command" }, make("code", { text: "askmesh up" })),
     make("p", { class: "dim", text: "Until then agents can ask, and every ask is kept." }),
   );
 }

@@ -102,12 +102,13 @@ export class InboxList {
       if (this.matches(ask)) shown[group]?.push(row);
     }
     this.forget();
+    totals["needs"] = (totals["needs"] ?? 0) + inbox.unshown.needs_me;
     for (const name of GROUPS) {
       const rows = (shown[name] ?? []).sort(name === "needs" ? oldestFirst : latestFirst);
       const keep = name === "needs" && inbox.asks.size > 0;
       this.groups[name].arrange(rows, { total: totals[name] ?? 0, filtered, keep });
     }
-    this.showHidden((totals["needs"] ?? 0) - (shown["needs"]?.length ?? 0));
+    this.showHidden((totals["needs"] ?? 0) - inbox.unshown.needs_me - (shown["needs"]?.length ?? 0));
     // A row that moved to another group has lost its focus on the way.
     if (active instanceof HTMLElement && active !== document.activeElement && this.element.contains(active)) {
       active.focus({ preventScroll: true });

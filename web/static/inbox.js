@@ -5,8 +5,10 @@
 export const GROUPS = /** @type {const} */ (["needs", "waiting", "closed", "notes", "earlier"]);
 /** @typedef {typeof GROUPS[number]} Group */
 
-/** A gap in the numbers is read again at most this often. */
-const REREAD_MS = 2_000;
+/** A call whose outcome is unknown is kept in view for a day. */
+const UNKNOWN_MS = 24 * 3_600_000;
+/** Fewer open asks than this in a cut snapshot: time to read the next ones. */
+const FEW = 250;
 
 /** What this page knows: the snapshot, the changes since, and what was done here. */
 export class Inbox extends EventTarget {
@@ -36,11 +38,11 @@ export class Inbox extends EventTarget {
     this.node = null;
     /** @type {string[]} */
     this.banners = [];
-    /** Open asks that exist and are not among `asks`: a snapshot has a limit. */
-    this.unshown = 0;
+    /** Asks that exist and are not among `asks`: a snapshot has a limit. */
+    this.unshown = { open: 0, needs_me: 0 };
     /** @type {T.LinkStatus} */
     this.link = { live: true, since: Date.now() };
-    this.rereadAt = 0;
+    this.nAtBeat = -1;
   }
 
   /** The node's clock, now. */
@@ -71,20 +73,19 @@ export class Inbox extends EventTarget {
     }
     this.sessions = new Map(state.sessions.map((session) => [session.id, session]));
     this.loaded = true;
-    this.unshown = Math.max(0, state.counts.open - this.countOpen());
+    this.countUnshown(state.counts);
     if (!firstTime) this.announce(arrived);
     this.changed();
     return [...missing].filter((id) => this.asks.get(id)?.card.open);
   }
 
   /**
-   * Apply one numbered change. Returns false when numbers are missing before it.
+   * Apply one numbered change. Numbers may be left out: of several changes of one thing
+   * the node sends the last.
    * @param {T.Change} change
-   * @returns {boolean}
    */
   apply(change) {
-    if (change.n <= this.n) return true;
-    const whole = change.n === this.n + 1;
+    if (change.n <= this.n) return;
     this.n = change.n;
     this.offset = change.now - Date.now();
     if (change.session) this.sessions.set(change.session.id, change.session);
@@ -92,22 +93,21 @@ export class Inbox extends EventTarget {
       this.changedAt.set(change.ask.id, Date.now());
       if (this.put(change.ask)) this.announce([change.ask]);
     }
-    if (this.unshown > 0 && change.counts) {
-      this.unshown = Math.max(0, change.counts.open - this.countOpen());
-    }
+    if (this.unshown.open > 0 && change.counts) this.countUnshown(change.counts);
     this.dispatchEvent(new CustomEvent("topic", { detail: change }));
     this.changed();
-    return whole;
   }
 
   /**
-   * Whether a gap should be closed now by reading the snapshot again.
-   * @param {number} n
+   * Take a beat of the stream. Returns whether the snapshot has to be read again: the node
+   * is ahead, and nothing has come since the beat before.
+   * @param {{n: number, now: number}} beat
    */
-  shouldReread(n) {
-    if (n <= this.n || Date.now() - this.rereadAt < REREAD_MS) return false;
-    this.rereadAt = Date.now();
-    return true;
+  beat(beat) {
+    this.offset = beat.now - Date.now();
+    const stuck = beat.n > this.n && this.nAtBeat === this.n;
+    this.nAtBeat = this.n;
+    return stuck;
   }
 
   /**
@@ -133,10 +133,19 @@ export class Inbox extends EventTarget {
     return !known && live;
   }
 
-  countOpen() {
-    let open = 0;
-    for (const ask of this.asks.values()) if (ask.card.open) open += 1;
-    return open;
+  /** @param {T.Counts} counts   what the node counts over all asks */
+  countUnshown(counts) {
+    this.unshown = { open: 0, needs_me: 0 };
+    const listed = tally(this);
+    this.unshown = {
+      open: Math.max(0, counts.open - listed.open),
+      needs_me: Math.max(0, counts.needs_me - listed.needs_me),
+    };
+  }
+
+  /** Whether a cut snapshot has been worked down and the next asks should be read. */
+  get runsLow() {
+    return this.unshown.open > 0 && tally(this).open - this.unshown.open < FEW;
   }
 
   /** @param {string} id */
@@ -204,8 +213,7 @@ export function overdue(ask, now) {
  * @param {T.AskView} ask @param {number} now
  */
 export function needsMe(ask, now) {
-  if (!ask.card.needs_me) return false;
-  return ask.card.open ? !overdue(ask, now) : !ask.read;
+  return ask.card.open && ask.card.needs_me && !overdue(ask, now);
 }
 
 /**
@@ -216,13 +224,14 @@ export function groupOf(ask, inbox) {
   const shut = inbox.shownOpen.has(ask.id) ? "closed" : "earlier";
   if (isNotice(ask)) return ask.read ? shut : "notes";
   if (needsMe(ask, inbox.now())) return "needs";
-  const state = ask.card.state;
+  const { state, since } = ask.card;
   const underWay =
     ask.card.open ||
     state === "not_picked_up" ||
     state === "answered_here" ||
     state === "answered_elsewhere" ||
-    (state === "handed" && ask.final?.outcome === "allowed");
+    (state === "handed" && ask.final?.outcome === "allowed") ||
+    (state === "outcome_unknown" && inbox.now() - since < UNKNOWN_MS);
   return underWay ? "waiting" : shut;
 }
 
@@ -233,7 +242,8 @@ export function groupOf(ask, inbox) {
  */
 export function tally(inbox) {
   const now = inbox.now();
-  const counts = { needs_me: 0, open: 0, unread: 0, unshown: inbox.unshown };
+  const { open, needs_me } = inbox.unshown;
+  const counts = { needs_me, open, unread: 0, unshown: open };
   for (const ask of inbox.asks.values()) {
     if (needsMe(ask, now)) counts.needs_me += 1;
     if (ask.card.open) counts.open += 1;

@@ -50,6 +50,7 @@ export class Page {
     };
     byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
+    this.rereading = false;
     this.link = new Link({
       since: () => this.inbox.n,
       change: (change) => this.take(change),
@@ -89,20 +90,24 @@ export class Page {
 
   /** @param {T.Change} change */
   take(change) {
-    if (!this.inbox.apply(change) && this.inbox.shouldReread(change.n + 1)) void this.again();
+    this.inbox.apply(change);
+    if (this.inbox.runsLow) void this.again();
   }
 
   /** @param {{n: number, now: number}} beat */
   beat(beat) {
-    this.inbox.offset = beat.now - Date.now();
-    if (this.inbox.shouldReread(beat.n)) void this.again();
+    if (this.inbox.beat(beat)) void this.again();
   }
 
   async again() {
+    if (this.rereading) return;
+    this.rereading = true;
     try {
       await this.reread();
     } catch {
       this.link.again(false);
+    } finally {
+      this.rereading = false;
     }
   }
 

@@ -5,8 +5,51 @@
 import { button, make, setText, show } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
 import { ago, moment } from "./time.js";
-import { visibleNodes } from "./visible.js";
+import { passphraseFields, readPassphrase } from "./passphrase.js";
+import { visibleNodes, visibleText } from "./visible.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
+
+/** @type {[RegExp, string][]} */
+const BROWSERS = [
+  [/\bEdg\//, "Edge"],
+  [/\bFirefox\//, "Firefox"],
+  [/\bChrom(e|ium)\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+];
+/** @type {[RegExp, string][]} */
+const SYSTEMS = [
+  [/\bAndroid\b/, "Android"],
+  [/\b(iPhone|iPad)\b/, "iOS"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b/, "macOS"],
+  [/\bLinux\b/, "Linux"],
+];
+
+/**
+ * Say in three words what a browser says about itself; anything else stays as it is.
+ * @param {string} where
+ */
+function placeName(where) {
+  const browser = BROWSERS.find(([pattern]) => pattern.test(where))?.[1];
+  const system = SYSTEMS.find(([pattern]) => pattern.test(where))?.[1];
+  if (!where.startsWith("Mozilla/") || browser === undefined) return where;
+  return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+/** A form for another passphrase. */
+function passphrasePart() {
+  const fields = passphraseFields();
+  const done = make("p", { class: "verdict", set: { role: "status" } });
+  const form = new Form("Set the passphrase", async () => {
+    setText(done, "");
+    await wire.setPassphrase(readPassphrase(fields));
+    fields.first.input.value = "";
+    fields.second.input.value = "";
+    setText(done, "The new passphrase is in force.");
+  });
+  form.add(fields.first.element, fields.second.element, done);
+  return make("details", { class: "fold" }, make("summary", { text: "Set a new passphrase" }), form.element);
+}
 
 /** Where the person is signed in, and new places that wait to be. */
 export class PlacesView {
@@ -40,6 +83,7 @@ export class PlacesView {
       make("h2", { text: "Signed in" }),
       this.list,
       this.others,
+      passphrasePart(),
     );
   }
 
@@ -73,12 +117,13 @@ export class PlacesView {
     setText(this.who, me ? `You are ${me.name}, ${me.role}.` : "");
     const items = sessions.map((session) => {
       const kind = session.kind === "page" ? "Browser" : "Terminal";
-      const what = make("p", { class: "place-what" }, make("b", { text: kind }), " ", visibleNodes(session.where));
+      const what = make("p", { class: "place-what" }, make("b", { text: kind }), " ", visibleNodes(placeName(session.where)));
+      what.title = visibleText(session.where);
       const used = make("p", { class: "dim", text: `last used ${ago(session.last_used, now)}, since ${moment(session.created)}` });
       const end = session.current
         ? button("Sign out here", "plain", () => void this.signOut(session))
         : button("End", "plain", () => void this.act(async () => void (await wire.endSession(session.id))));
-      if (!session.current) end.setAttribute("aria-label", `End the session: ${kind} ${session.where}`);
+      if (!session.current) end.setAttribute("aria-label", `End the session: ${kind} ${placeName(session.where)}`);
       const here = session.current ? [make("span", { class: "badge tone-good", text: "This place" })] : [];
       return make("li", { class: "place" }, make("div", {}, what, used), ...here, end);
     });
@@ -135,7 +180,7 @@ export class PlacesView {
       await wire.approveSignIn(wish.id, typed);
       await this.load();
     });
-    const what = make("p", {}, make("b", {}, visibleNodes(wish.where)), " wants to sign in.");
+    const what = make("p", {}, make("b", {}, visibleNodes(placeName(wish.where))), " wants to sign in.");
     const warn = make("p", { class: "dim", text: "Only if it is you, at that place, right now. Three tries." });
     form.add(what, warn, digits.element);
     form.element.classList.add("wish");

@@ -102,6 +102,8 @@ export const wire = {
   sessions: () => call("GET", "/api/sessions"),
   /** @param {string} id */
   endSession: (id) => call("DELETE", `/api/sessions/${encodeURIComponent(id)}`),
+  /** @param {string} passphrase */
+  setPassphrase: (passphrase) => call("PUT", "/api/passphrase", { passphrase }),
   endOtherSessions: () => call("DELETE", "/api/sessions"),
 
   /** @returns {Promise<{rules: T.RulesView | null}>} */
