@@ -4,16 +4,13 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.architecture.sources import ROOT, files
-
-PATIENCE_S = 30
+from tests.running import free_port
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +53,6 @@ def place(folder: Path) -> Iterator[Place]:
     home = folder / "askmesh"
     user = folder / "user"
     user.mkdir()
-    port, web_port = free_ports(2)
     environment = {
         "ASKMESH_HOME": str(home),
         "HOME": str(user),
@@ -66,7 +62,7 @@ def place(folder: Path) -> Iterator[Place]:
     kept = ("PIP_", "SSL_", "REQUESTS_", "HTTP", "http", "XDG_CACHE_HOME")
     environment |= {name: value for name, value in os.environ.items() if name.startswith(kept)}
     environment.setdefault("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))
-    here = Place(home=home, port=port, web_port=web_port, environment=environment)
+    here = Place(home=home, port=free_port(), web_port=free_port(), environment=environment)
     try:
         yield here
     finally:
@@ -79,24 +75,6 @@ def end(here: Place) -> None:
     if isinstance(pid, int):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 9)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for taken in sockets:
-            taken.bind(("127.0.0.1", 0))
-        return [taken.getsockname()[1] for taken in sockets]
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    """Wait until `condition` holds; fail with `what` when it does not in good time."""
-    end_at = time.monotonic() + PATIENCE_S
-    while not condition():
-        if time.monotonic() > end_at:
-            raise AssertionError(f"not within {PATIENCE_S} s: {what}")
-        time.sleep(0.02)
 
 
 def run(

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.checkout import Place, copy_checkout, place, run, until
+from tests.fleet.checkout import Place, copy_checkout, place, run
+from tests.running import until
 
 
 @pytest.fixture(scope="module")
