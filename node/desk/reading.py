@@ -197,9 +197,8 @@ class Reading:
             )
             return {
                 **facts,
-                "node": self.context.identity.name,
-                "short": self.context.identity.name[:4],
-                "machine": self.context.machine,
+                "machine": msgspec.to_builtins(looking.machine(self.context.identity.name)),
+                "has_person": bool(looking.people),
                 "version": VERSION,
                 "started": self.context.started,
                 "now": looking.now,
