@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from enum import Enum
 
 import msgspec
 from aiohttp import web
@@ -11,8 +10,8 @@ from sync.errors import AskmeshError, SignInNeeded
 from web.asks import AskRoutes
 from web.desk import Desk
 from web.events import EventRoutes
-from web.guard import REPLY_HEADERS, decide
-from web.limits import RULES_BODY_BYTES
+from web.guard import PAGE_HEADERS, Class, decide
+from web.limits import BODY_BYTES
 from web.replies import VIEWER, refuse, refuse_error, reply
 from web.rules import Check, RulesRoutes
 from web.sign_in import SignInRoutes
@@ -21,13 +20,6 @@ from web.static_files import StaticFiles
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _log = logging.getLogger("askmesh.web")
-
-
-class Class(Enum):
-    """Who a route is for."""
-
-    PUBLIC = "public"
-    PERSON = "person"
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,21 +129,15 @@ class Page:
         """Refuse what may not pass; put the safety headers on every reply."""
         response = await self._guarded(request, handler)
         if not response.prepared:
-            response.headers.update(REPLY_HEADERS)
+            response.headers.update(PAGE_HEADERS)
             if request.path.startswith("/api/"):
                 response.headers["Cache-Control"] = "no-store"
         return response
 
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        refusal = decide(
-            request.method,
-            request.path,
-            list(request.headers.items()),
-            port=self.port,
-            page=not request.path.startswith("/api/"),
-        )
+        refusal = decide(request.method, request.path, request.headers, port=self.port)
         if refusal is not None:
-            return refuse_error(refusal)
+            return refuse(refusal.status, refusal.code, refusal.message, refusal.hint)
         try:
             return await handler(request)
         except AskmeshError as error:
@@ -182,7 +168,7 @@ class Page:
 def make_app(desk: Desk, *, port: int, check_rules: Check) -> web.Application:
     """Return the page's application; the caller binds it to loopback on `port`."""
     page = Page(desk, port=port, check_rules=check_rules)
-    app = web.Application(client_max_size=RULES_BODY_BYTES, middlewares=[page.guard])
+    app = web.Application(client_max_size=BODY_BYTES, middlewares=[page.guard])
     for route in page.routes:
         app.router.add_route(route.method, route.path, page.behind_session(route))
     app.on_shutdown.append(page.events.close)

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from sync.errors import Invalid
 from web.desk import Ballot, Desk
-from web.limits import VOTE_WAIT_S
+from web.limits import WAIT_MAX_S
 from web.replies import VIEWER, Body, body, reply
 
 
@@ -34,8 +34,8 @@ class AskRoutes:
     async def vote(self, request: web.Request) -> web.StreamResponse:
         """Answer."""
         ballot = await body(request, Ballot)
-        if not 0 <= ballot.wait_s <= VOTE_WAIT_S:
-            raise Invalid(f"wait_s must be between 0 and {VOTE_WAIT_S:g}.")
+        if not 0 <= ballot.wait_s <= WAIT_MAX_S:
+            raise Invalid(f"wait_s must be between 0 and {WAIT_MAX_S:g}.")
         # The vote is carried through even if the browser goes away in between.
         receipt = await asyncio.shield(
             self._desk.vote(request[VIEWER], request.match_info["id"], ballot)

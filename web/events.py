@@ -9,8 +9,8 @@ from aiohttp import web
 
 from sync.errors import Invalid, TooMany
 from web.desk import Desk, Viewer
-from web.guard import REPLY_HEADERS
-from web.limits import BEAT_S, SEND_S, STREAMS
+from web.guard import PAGE_HEADERS
+from web.limits import BEAT_S, STREAM_SEND_S, STREAMS
 from web.replies import VIEWER
 from web.views import Change
 
@@ -32,7 +32,7 @@ class EventRoutes:
             raise TooMany(f"{STREAMS} event streams are open already; close some pages.")
         stream = web.StreamResponse(
             headers={
-                **REPLY_HEADERS,
+                **PAGE_HEADERS,
                 "Content-Type": "text/event-stream",
                 "Cache-Control": "no-store",
             }
@@ -45,7 +45,7 @@ class EventRoutes:
             with contextlib.suppress(ConnectionError, TimeoutError):
                 await self._send(stream, viewer, since)
         finally:
-            self._open.discard(task)  # type: ignore[arg-type]  # a handler always has a task
+            self._open.discard(task)
         return stream
 
     async def close(self, _app: web.Application) -> None:
@@ -89,7 +89,7 @@ async def _next(changes: AsyncIterator[Change | None]) -> Change | None:
 
 
 async def _write(stream: web.StreamResponse, data: bytes) -> None:
-    await asyncio.wait_for(stream.write(data), SEND_S)
+    await asyncio.wait_for(stream.write(data), STREAM_SEND_S)
 
 
 def _beat(n: int, now: int) -> bytes:
