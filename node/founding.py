@@ -40,9 +40,7 @@ def open_store(
     """
     exists = (home / KEY_FILE).exists()
     if not exists and not create:
-        raise StoreError(
-            f"No node was ever started in {home}.", hint="Run `askmesh up` to begin."
-        )
+        raise StoreError(f"No node was ever started in {home}.", hint="Run `askmesh up` to begin.")
     key = load_key(home) if exists else create_key(home)
     connection = open_writer(home)
     try:

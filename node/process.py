@@ -101,6 +101,7 @@ def main(options: Mapping[str, Any]) -> int:
 
 def run(options: Options, seams: Seams) -> int:
     """Run a node with these seams."""
+    options = msgspec.structs.replace(options, home=str(Path(options.home).absolute()))
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
     )
@@ -125,7 +126,7 @@ def _failed(error: AskmeshError, code: int) -> int:
 
 async def serve(options: Options, seams: Seams) -> None:
     """Hold the directory, open the store, serve both listeners until a signal."""
-    home = Path(options.home).absolute()
+    home = Path(options.home)
     token = _first_token(options.sign_in_fd)
     prepare(home, create=options.create)
     descriptor = lock(home, {"pid": os.getpid()})

@@ -1,5 +1,6 @@
 """The whole agents' desk: the tools, and the listings of the command line."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from node.desk.reading import Reading
 from node.desk.requests import Asker
 from node.desk.sessions import SessionBook
 from node.desk.views import as_object
+from sync.errors import NotAllowed
 
 
 class AgentSide(AgentDesk):
@@ -32,23 +34,39 @@ class AgentSide(AgentDesk):
         self._facts = facts
 
     async def listing(
-        self, who: Asker, *, closed: bool, project: str | None  # noqa: ARG002 -- same user
+        self,
+        who: Asker,
+        *,
+        closed: bool,
+        project: str | None,
     ) -> list[dict[str, Any]]:
         """Rows for `askmesh list`, newest first."""
+        _same_user(who)
         return await self._reading.listing(closed=closed, project=project)
 
-    async def show(self, who: Asker, ask_id: str) -> dict[str, Any]:  # noqa: ARG002 -- same user
+    async def show(self, who: Asker, ask_id: str) -> dict[str, Any]:
         """One ask for `askmesh show`."""
+        _same_user(who)
         return as_object(await self._reading.ask(ask_id, None))
 
-    async def node_status(self, who: Asker) -> dict[str, Any]:  # noqa: ARG002 -- same user
+    async def node_status(self, who: Asker) -> dict[str, Any]:
         """For `askmesh status`."""
+        _same_user(who)
         return await self._reading.node_status(self._facts())
 
     async def watch(
-        self, who: Asker, since: int | None  # noqa: ARG002 -- same user
+        self,
+        who: Asker,
+        since: int | None,
     ) -> AsyncIterator[dict[str, Any] | None]:
         """For `askmesh watch`: changes from `since`, or from now on."""
+        _same_user(who)
         start = await self._reading.last_number() if since is None else since
         async for change in self._reading.changes(start, None):
             yield None if change is None else msgspec.to_builtins(change)
+
+
+def _same_user(who: Asker) -> None:
+    """The kernel states who connected; a listing shows more than one project's rows."""
+    if who.uid != os.getuid():
+        raise NotAllowed("Only this node's own user may list everything on it.")

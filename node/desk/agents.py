@@ -12,7 +12,6 @@ from node.desk.context import Context
 from node.desk.protocols import Progress
 from node.desk.raising import CallContent, NewAsk, Pace, check, earlier, record
 from node.desk.replies import name, recall, remember
-from node.desk.requests import Kind as KindName
 from node.desk.requests import (
     Answer,
     Asker,
@@ -21,6 +20,7 @@ from node.desk.requests import (
     PendingRow,
     Whoami,
 )
+from node.desk.requests import Kind as KindName
 from node.desk.rows import AskRow, find
 from node.desk.sessions import SessionBook, hear
 from node.gate.call import make_call
@@ -64,7 +64,9 @@ class AgentDesk:
             row = known or record(transaction, who, ask, self.context.limits)
             if heard:
                 hear(transaction, who)
-            reply = flagged_of(self.context, transaction.connection, row, known is not None)
+            reply = flagged_of(
+                self.context, transaction.connection, row, already_open=known is not None
+            )
             remember(transaction, stored, reply, row.id)
             return reply
 
@@ -91,9 +93,7 @@ class AgentDesk:
         await self._closed(row, who, wait_s, progress)
         return await self._take(who, row.id, request, take_over=False)
 
-    async def claim(
-        self, who: Asker, ask_id: str, *, take_over: bool, request: str
-    ) -> Answer:
+    async def claim(self, who: Asker, ask_id: str, *, take_over: bool, request: str) -> Answer:
         """Take over a question's answer of the same project, under a higher token."""
         row = await self.context.reader.run(lambda connection: find(connection, ask_id))
         self._own_project(who, row)
@@ -263,9 +263,7 @@ class AgentDesk:
         with context.signals.of(row.id) as changed:
             while True:
                 changed.clear()
-                state = await context.reader.run(
-                    lambda connection: rows.by_id(connection, row.id)
-                )
+                state = await context.reader.run(lambda connection: rows.by_id(connection, row.id))
                 left = until - time.monotonic()
                 if state is None or state.state != AskState.WAITING.value or left <= 0:
                     return
@@ -276,9 +274,7 @@ class AgentDesk:
                     if progress is not None:
                         await progress((context.clock.now() - row.created) / 1000)
 
-    async def _take(
-        self, who: Asker, ask: str, request: str, *, take_over: bool
-    ) -> Answer:
+    async def _take(self, who: Asker, ask: str, request: str, *, take_over: bool) -> Answer:
         stored = name("take", who.session, request)
 
         def job(transaction: Transaction) -> Answer:
@@ -329,9 +325,7 @@ class AgentDesk:
                 )
         return found
 
-    def _held(
-        self, transaction: Transaction, who: Asker, ask_id: str, token: int | None
-    ) -> AskRow:
+    def _held(self, transaction: Transaction, who: Asker, ask_id: str, token: int | None) -> AskRow:
         row = find(transaction.connection, ask_id)
         short = self.context.short(row.id)
         if row.enforced:
@@ -357,9 +351,7 @@ class AgentDesk:
                 hint="An agent works on the rows of its own project only.",
             )
 
-    def _pending(
-        self, connection: sqlite3.Connection, who: Asker, row: AskRow
-    ) -> PendingRow:
+    def _pending(self, connection: sqlite3.Connection, who: Asker, row: AskRow) -> PendingRow:
         return PendingRow(
             id=self.context.short(row.id),
             full_id=row.id,

@@ -20,7 +20,7 @@ def state_of(row: AskRow) -> AnswerState:
 
 
 def flagged_of(
-    context: Context, connection: sqlite3.Connection, row: AskRow, already_open: bool
+    context: Context, connection: sqlite3.Connection, row: AskRow, *, already_open: bool
 ) -> Flagged:
     """Return the reply to raising an ask."""
     reach, reason = persons.reachable(connection, row.role)

@@ -5,6 +5,7 @@ ruled on, also after a crash between the two commits.
 """
 
 import sqlite3
+from functools import partial
 
 from node.desk import persons
 from node.desk.closing import close, expire_if_due, void
@@ -66,9 +67,7 @@ class Answers:
                     hint="Tell the agent, or deny what it asks next.",
                 )
             blank = Ballot(decision="decline", seen=row.entry_hash.hex())
-            return row.id, self._record(
-                transaction, row, viewer, Decision.TAKE_BACK, blank
-            )
+            return row.id, self._record(transaction, row, viewer, Decision.TAKE_BACK, blank)
 
         ask, vote = await self.context.writer.run("take_back", job)
         return await self._ruled(viewer, ask, vote)
@@ -86,9 +85,7 @@ class Answers:
 
         asks = await self.context.reader.run(read)
         for ask in asks:
-            await self.context.writer.run(
-                "rule", lambda transaction, ask=ask: self.rule(transaction, ask)
-            )
+            await self.context.writer.run("rule", partial(self.rule, ask=ask))
         return len(asks)
 
     def rule(self, transaction: Transaction, ask: str) -> None:
@@ -168,17 +165,13 @@ class Answers:
             )
         ]
 
-    def _blob_here(
-        self, connection: sqlite3.Connection, ask_id: str, decision: Decision
-    ) -> None:
+    def _blob_here(self, connection: sqlite3.Connection, ask_id: str, decision: Decision) -> None:
         """What is allowed must be readable: the exact call is here and is the signed one."""
         row = find(connection, ask_id)
         if decision is Decision.ALLOW and row.blob is not None:
             self.context.blobs.get(row.blob)
 
-    def _check(
-        self, transaction: Transaction, row: AskRow, viewer: Viewer, ballot: Ballot
-    ) -> None:
+    def _check(self, transaction: Transaction, row: AskRow, viewer: Viewer, ballot: Ballot) -> None:
         person = persons.everyone(transaction.connection).get(viewer.person)
         if not eligible(person, row.role):
             raise NotAllowed(

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter, defaultdict
 
 from node.desk import rows
-from node.desk.closing import close, expire_if_due, hand, resolve, void
+from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
@@ -101,8 +101,6 @@ class GateDesk:
 
     async def tool_done(self, who: Asker, tool_use_id: str, *, ok: bool, text: str) -> None:
         """The host ran the call: resolves the hand-over; closes an ask settled there."""
-        waiting = frozenset(self._waiting)
-
         def job(transaction: Transaction) -> None:
             hear(transaction, who, gate=True)
             row = self._of_tool_use(transaction, who.session, tool_use_id)
@@ -110,7 +108,9 @@ class GateDesk:
                 return
             if row.state == AskState.HANDED.value and row.outcome == Outcome.ALLOWED.value:
                 resolve(transaction, row, ok=ok, outcome=text[: limits.ANSWER_CHARACTERS])
-            elif row.state == AskState.WAITING.value and row.id not in waiting:
+            elif row.state == AskState.WAITING.value:
+                # The host leaves a hook running when someone answers its own dialogue; that
+                # the call ran shows it was settled there, whoever still waits.
                 self._settle(transaction, row)
 
         await self.context.writer.run("resolve", job)
@@ -165,8 +165,10 @@ class GateDesk:
                     continue
                 row = expire_if_due(transaction, row)  # noqa: PLW2901 -- as it now stands
                 if row.state == AskState.WAITING.value:
+                    self._follow(transaction, hold, row.id)
                     return row.id
                 if usable(row, transaction.now):
+                    self._follow(transaction, hold, row.id)
                     return self._hand(transaction, row, hold, rules)
             return self._raise(transaction, hold, content)
 
@@ -181,9 +183,7 @@ class GateDesk:
             (hold.who.session, hold.who.session, hold.call.digest),
         )
 
-    def _same_invocation(
-        self, transaction: Transaction, hold: GateHold
-    ) -> GateVerdict | None:
+    def _same_invocation(self, transaction: Transaction, hold: GateHold) -> GateVerdict | None:
         """Repeat a hand-over to the very hook process it was committed for."""
         row = transaction.row(
             "SELECT ask FROM gate_call WHERE session = ? AND digest = ? AND invocation = ?",
@@ -235,6 +235,16 @@ class GateDesk:
         )
         return row.id
 
+    def _follow(self, transaction: Transaction, hold: GateHold, ask: str) -> None:
+        """The call came back: it is this one that runs now, under the host's new id."""
+        transaction.run(
+            "UPDATE gate_call SET stage = ?, tool_use_id = coalesce(?, tool_use_id)"
+            " WHERE ask = ?",
+            hold.stage,
+            hold.tool_use_id or self._pair(transaction, hold, ask),
+            ask,
+        )
+
     def _pair(self, transaction: Transaction, hold: GateHold, ask: str) -> str | None:
         """Pair a `permission` with the latest `pre` of the same call that has no ask."""
         row = transaction.row(
@@ -285,10 +295,7 @@ class GateDesk:
         rules = await self.rules()
 
         def job(transaction: Transaction) -> GateVerdict:
-            row = by_id(transaction.connection, ask)
-            if row is None:
-                raise AssertionError(ask)
-            row = expire_if_due(transaction, row)
+            row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
                 return self._not_decided(row)
@@ -314,7 +321,7 @@ class GateDesk:
         if row.state == AskState.VOID.value:
             return self._verdict(transaction, row)
         if row.outcome == Outcome.ALLOWED.value:
-            match = rules.match(hold.call.tool, hold.call.arguments)
+            match = rules.match(hold.call.tool, hold.call.arguments, hold.call.cwd)
             if match is not None and match.action == "deny":
                 return self._verdict(transaction, void(transaction, row, Void.RULES))
         standing = rows.standing(transaction.connection, row)
@@ -338,16 +345,11 @@ class GateDesk:
 
     def _verdict(self, transaction: Transaction, row: AskRow) -> GateVerdict:
         short = self.context.short(row.id)
-        people = {
-            person: name
-            for person, name in transaction.rows("SELECT id, name FROM person")
-        }
+        people = dict(transaction.rows("SELECT id, name FROM person"))
         answer = rows.words(transaction.connection, row).answer
         by = people.get(row.closed_by or "", "a person")
         because = f": {answer.because}" if answer and answer.because else "."
-        allowed = (
-            row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
-        )
+        allowed = row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
         if allowed:
             sentence = f"Allowed by {by} ({short}){because}"
         elif row.state == AskState.VOID.value:

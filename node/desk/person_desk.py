@@ -17,8 +17,16 @@ from sync.decide.people import Act, may
 from sync.errors import Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
-from web.desk import Ballot, NewSession, SessionRow, SignIn, Viewer
-from web.views import AskDetail, AskView, Change, RulesView, State, VoteReceipt
+from web.desk import Ballot, NewSession, SignIn, Viewer
+from web.views import (
+    AskDetail,
+    AskView,
+    Change,
+    RulesView,
+    SessionRow,
+    State,
+    VoteReceipt,
+)
 
 
 class PersonDesk:
@@ -122,9 +130,7 @@ class PersonDesk:
         """Changes until the viewer's session ends."""
         return self._while_signed_in(viewer, since)
 
-    async def _while_signed_in(
-        self, viewer: Viewer, since: int
-    ) -> AsyncIterator[Change | None]:
+    async def _while_signed_in(self, viewer: Viewer, since: int) -> AsyncIterator[Change | None]:
         async for change in self._reading.changes(since, viewer.person):
             ended = change is not None and change.topic == "people"
             if ended and not await self._lives(viewer):
@@ -133,10 +139,12 @@ class PersonDesk:
 
     async def _lives(self, viewer: Viewer) -> bool:
         return await self._context.reader.run(
-            lambda connection: connection.execute(
-                "SELECT 1 FROM person_session WHERE id = ?", (viewer.session_id,)
-            ).fetchone()
-            is not None
+            lambda connection: (
+                connection.execute(
+                    "SELECT 1 FROM person_session WHERE id = ?", (viewer.session_id,)
+                ).fetchone()
+                is not None
+            )
         )
 
     async def vote(self, viewer: Viewer, ask_id: str, ballot: Ballot) -> VoteReceipt:

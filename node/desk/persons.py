@@ -35,9 +35,7 @@ def speaks_for(connection: sqlite3.Connection, node: str, person: str) -> bool:
 
 def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, str | None]:
     """Return how many persons could answer now, and why nobody could."""
-    return reach(
-        (person for person in everyone(connection).values() if not person.ended), role
-    )
+    return reach((person for person in everyone(connection).values() if not person.ended), role)
 
 
 def may_answer(person: Person) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from node.desk.closing import reload
 from node.desk.context import Limits
 from node.desk.requests import Asker
 from node.desk.rows import AskRow, by_id
@@ -119,7 +120,7 @@ class Pace:
                 )
         for name in (session, ""):
             self._recent[name].append(now)
-        if len(self._recent) > 4096:  # noqa: PLR2004 -- only bounds the memory
+        if len(self._recent) > 4096:
             self._recent = {name: queue for name, queue in self._recent.items() if queue}
 
 
@@ -177,10 +178,7 @@ def record(transaction: Transaction, who: Asker, ask: NewAsk, most: Limits) -> A
             "INSERT INTO ask_key VALUES (?, ?, ?, ?)", who.session, ask.key, name, ask.content()
         )
     transaction.change("ask", name)
-    row = by_id(transaction.connection, name)
-    if row is None:
-        raise AssertionError(name)
-    return row
+    return reload(transaction, name)
 
 
 def _record_ask(
@@ -232,8 +230,6 @@ def _record_ask(
         salt=salt,
     )
     name = ask_name(transaction.identity.key.node_id, number)
-    transaction.run(
-        "INSERT INTO ask_content VALUES (?, ?, ?)", name, who.session, ask.content()
-    )
+    transaction.run("INSERT INTO ask_content VALUES (?, ?, ?)", name, who.session, ask.content())
     if call is not None:
         transaction.run("INSERT INTO call VALUES (?, ?, ?)", name, call.digest, call.diff)

@@ -1,9 +1,9 @@
 """The snapshot and the numbered changes, for pages, `watch` and listings."""
 
-import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -99,31 +99,29 @@ class Reading:
             tool=call["tool"],
             arguments=call["arguments"],
             cwd=call["cwd"],
-            files=[
-                FileView(path=file["path"], sha256=file["sha256"]) for file in call["files"]
-            ],
+            files=[FileView(path=file["path"], sha256=file["sha256"]) for file in call["files"]],
             diff=local[1] if local else None,
             canonical=canonical.decode(),
             digest=local[0].hex() if local else "",
         )
 
-    async def changes(
-        self, since: int, person: str | None
-    ) -> AsyncIterator[Change | None]:
+    async def changes(self, since: int, person: str | None) -> AsyncIterator[Change | None]:
         """Numbered changes above `since`; None, and the end, when that is out of range."""
         with self.context.signals.any() as signal:
             while True:
                 signal.clear()
                 batch = await self.context.reader.run(
-                    lambda connection, since=since: self._batch(connection, since, person)
+                    partial(self._batch, since=since, person=person)
                 )
                 if batch is None:
                     yield None
                     return
                 for change in batch:
-                    since = change.n
                     yield change
-                if len(batch) < BATCH:
+                if batch:
+                    # The last number of a batch is always among its changes.
+                    since = batch[-1].n
+                else:
                     await signal.wait()
 
     def _batch(
@@ -147,7 +145,12 @@ class Reading:
         ]
 
     def _change(
-        self, looking: Looking, n: int, topic: str, ref: str, counts: Any  # noqa: ANN401
+        self,
+        looking: Looking,
+        n: int,
+        topic: str,
+        ref: str,
+        counts: Any,  # noqa: ANN401
     ) -> Change:
         row = by_id(looking.connection, ref) if topic == "ask" else None
         session = looking.sessions(ref) if topic == "session" else []
@@ -225,14 +228,14 @@ def banners(connection: sqlite3.Connection) -> list[str]:
     if recovered is None:
         return []
     return [
-        "The recovery words were used: all sessions were ended and open approvals withdrawn."
-        " If that was not you, someone else has your words."
+        (
+            "The recovery words were used: all sessions were ended and open approvals"
+            " withdrawn. If that was not you, someone else has your words."
+        )
     ]
 
 
-def history(
-    connection: sqlite3.Connection, looking: Looking, row: AskRow
-) -> list[HistoryLine]:
+def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> list[HistoryLine]:
     """Return the steps of an ask's life, oldest first."""
     text = words(connection, row)
     lines = [HistoryLine(at=row.created, what="raised", who=row.agent)]
@@ -260,9 +263,7 @@ def history(
         )
     if row.resolved_at is not None:
         what = "done" if row.resolved_ok else "failed"
-        lines.append(
-            HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome)
-        )
+        lines.append(HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome))
     return lines
 
 
@@ -271,5 +272,3 @@ def trim_events(transaction: Transaction) -> None:
     transaction.run(
         "DELETE FROM event WHERE n <= (SELECT max(n) FROM event) - ?", limits.EVENTS_KEPT
     )
-
-

@@ -41,6 +41,4 @@ def remember(
 
 def forget_old(transaction: Transaction) -> int:
     """Drop replies older than a day; return how many."""
-    return transaction.run(
-        "DELETE FROM reply WHERE at < ?", transaction.now - limits.REPLY_KEPT_MS
-    )
+    return transaction.run("DELETE FROM reply WHERE at < ?", transaction.now - limits.REPLY_KEPT_MS)

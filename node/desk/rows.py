@@ -142,9 +142,7 @@ def find(connection: sqlite3.Connection, typed: str) -> AskRow:
     """
     prefix, number = split_ask(typed)
     # `prefix` is [a-z2-7]* by its grammar, so it holds no wildcard.
-    found = select(
-        connection, "number = ? AND home LIKE ? || '%' LIMIT 3", (number, prefix)
-    )
+    found = select(connection, "number = ? AND home LIKE ? || '%' LIMIT 3", (number, prefix))
     if not found:
         raise NotFound(f"There is no ask {typed[:80]}.", hint="Run: askmesh list --all")
     if len(found) > 1:

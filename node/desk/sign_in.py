@@ -26,7 +26,8 @@ from sync.limits import NAME_CHARACTERS
 from sync.log.entry import sha256
 from sync.log.facts import PersonFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
-from web.desk import NewSession, SessionRow, SignIn, Viewer
+from web.desk import NewSession, SignIn, Viewer
+from web.views import SessionRow
 
 Place = Literal["page", "terminal"]
 ENTROPY = "recovery_entropy"

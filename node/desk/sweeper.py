@@ -68,8 +68,7 @@ class Sweeper:
                 moment
                 for sql in (
                     "SELECT min(deadline) FROM ask WHERE state = 'waiting'",
-                    "SELECT min(use_by) FROM ask WHERE state = 'closed'"
-                    " AND outcome = 'allowed'",
+                    "SELECT min(use_by) FROM ask WHERE state = 'closed' AND outcome = 'allowed'",
                 )
                 for (moment,) in connection.execute(sql)
                 if moment is not None

@@ -251,9 +251,7 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
     )
     text = say.read_text(say.FinalText, arrived.entry.text)
     if text is not None:
-        connection.execute(
-            "UPDATE ask_text SET answer = ? WHERE ask = ?", (_json(text), facts.ask)
-        )
+        connection.execute("UPDATE ask_text SET answer = ? WHERE ask = ?", (_json(text), facts.ask))
 
 
 def _handover(connection: sqlite3.Connection, arrived: Arrived) -> None:

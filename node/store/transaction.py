@@ -16,6 +16,9 @@ from sync.log.hlc import tick
 from sync.log.kinds import EntryType, log_of
 from sync.log.names import node_name
 
+Value = bytes | str | int | None
+"""What a statement takes."""
+
 _NO_TEXT = NoText()
 
 
@@ -50,15 +53,15 @@ class Transaction:
         self.random = random
         self.changes: list[tuple[int, str, str]] = []
 
-    def row(self, sql: str, *values: Any) -> Any:
+    def row(self, sql: str, *values: Value) -> Any:  # noqa: ANN401 -- columns have no static type
         """Return the first row, or None."""
         return self.connection.execute(sql, values).fetchone()
 
-    def rows(self, sql: str, *values: Any) -> list[Any]:
+    def rows(self, sql: str, *values: Value) -> list[Any]:
         """Return all rows."""
         return self.connection.execute(sql, values).fetchall()
 
-    def run(self, sql: str, *values: Any) -> int:
+    def run(self, sql: str, *values: Value) -> int:
         """Run a statement; return how many rows it changed."""
         return self.connection.execute(sql, values).rowcount
 
@@ -135,5 +138,3 @@ def store(connection: sqlite3.Connection, entry: Entry) -> None:
         ),
     )
     project(connection, entry, entry_hash, cursor.lastrowid or 0)
-
-

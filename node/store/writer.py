@@ -177,5 +177,3 @@ class Writer:
                 future.set_exception(item.error)
             else:
                 future.set_result(item.result)
-
-

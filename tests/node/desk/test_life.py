@@ -26,14 +26,13 @@ def test_question_is_answered_and_resolved(running_node: RunningNode, person: Pe
     )
     assert person.ask(asked["id"])["card"]["state"] == "handed"
     running_node.agent(
-        "resolve", {"ask_id": asked["id"], "token": answer["token"], "outcome": "shipped", "ok": True}
+        "resolve",
+        {"ask_id": asked["id"], "token": answer["token"], "outcome": "shipped", "ok": True},
     )
     assert person.ask(asked["id"])["card"]["state"] == "done"
 
 
-def test_waiting_call_is_released_by_the_answer(
-    running_node: RunningNode, person: Person
-) -> None:
+def test_waiting_call_is_released_by_the_answer(running_node: RunningNode, person: Person) -> None:
     asked = running_node.flag(kind="question", title="Which port?")
     answers: list[dict[str, Any]] = []
     waiter = threading.Thread(
@@ -48,9 +47,7 @@ def test_waiting_call_is_released_by_the_answer(
 
 
 def test_silence_is_never_yes(running_node: RunningNode, person: Person) -> None:
-    question = running_node.flag(
-        kind="question", title="Colour?", deadline_s=60, fallback="blue"
-    )
+    question = running_node.flag(kind="question", title="Colour?", deadline_s=60, fallback="blue")
     approval = running_node.flag(
         kind="approval", title="Deploy", call={"tool": "deploy"}, deadline_s=60
     )
@@ -62,7 +59,9 @@ def test_silence_is_never_yes(running_node: RunningNode, person: Person) -> None
         None,
         None,
     )
-    assert running_node.agent("await", {"ask_id": approval["id"], "wait_s": 0})["state"] == "expired"
+    assert (
+        running_node.agent("await", {"ask_id": approval["id"], "wait_s": 0})["state"] == "expired"
+    )
     assert person.ask(approval["id"])["card"]["state"] == "expired"
 
 
@@ -114,9 +113,7 @@ def test_allow_nobody_fetched_is_void_after_its_use_by(
     assert person.ask(asked["id"])["card"]["state"] == "void"
 
 
-def test_take_back_before_and_after_hand_over(
-    running_node: RunningNode, person: Person
-) -> None:
+def test_take_back_before_and_after_hand_over(running_node: RunningNode, person: Person) -> None:
     asked = running_node.flag(kind="approval", title="Deploy", call={"tool": "deploy"})
     person.vote(asked["id"], "allow")
     taken = person.ok("DELETE", f"/api/asks/{asked['id']}/votes/mine")
