@@ -101,6 +101,7 @@ class GateDesk:
 
     async def tool_done(self, who: Asker, tool_use_id: str, *, ok: bool, text: str) -> None:
         """The host ran the call: resolves the hand-over; closes an ask settled there."""
+
         def job(transaction: Transaction) -> None:
             hear(transaction, who, gate=True)
             row = self._of_tool_use(transaction, who.session, tool_use_id)
@@ -238,8 +239,7 @@ class GateDesk:
     def _follow(self, transaction: Transaction, hold: GateHold, ask: str) -> None:
         """The call came back: it is this one that runs now, under the host's new id."""
         transaction.run(
-            "UPDATE gate_call SET stage = ?, tool_use_id = coalesce(?, tool_use_id)"
-            " WHERE ask = ?",
+            "UPDATE gate_call SET stage = ?, tool_use_id = coalesce(?, tool_use_id) WHERE ask = ?",
             hold.stage,
             hold.tool_use_id or self._pair(transaction, hold, ask),
             ask,
