@@ -11,6 +11,7 @@ from node.cli.place import Place, pass_place
 from node.cli.stop import Stop
 from node.cli.terminal import Terminal, signed_in
 from sync.decide.visible import visible, visible_line
+from sync.limits import NAME_CHARACTERS
 
 if TYPE_CHECKING:
     from node.gate.rules import Rules
@@ -45,28 +46,32 @@ def check(*, file: Path, as_json: bool) -> None:
 
 @rules.command(short_help="Show the rules in force, or compare FILE.")
 @click.argument("file", type=SOURCE, required=False)
+@click.option("--source", is_flag=True, help="Print their text. Needs your passphrase.")
 @json_option
 @pass_place
-def show(place: Place, *, file: Path | None, as_json: bool) -> None:
-    """Show the rules in force; with FILE, whether that file is what is in force.
+def show(place: Place, *, file: Path | None, source: bool, as_json: bool) -> None:
+    """Show which rules are in force; with FILE, whether that file is what is in force.
+
+    The version is made from the text of the rules: the same text has the same version.
 
     Example: askmesh rules show rules.toml
     """
-    force = place.node()["rules"]
-    applied = None if file is None else force is not None and force["source"] == _read(file)
+    if source:
+        with Terminal() as terminal, signed_in(place, terminal) as page:
+            force = page.get("rules")["rules"]
+    else:
+        force = place.node()["rules"]
+    applied = None if file is None else _is_in_force(force, _read(file))
     if as_json:
         print_json({"rules": force} | ({} if file is None else {"applied": applied}))
         return
-    if file is None:
-        _print_in_force(force)
-        return
-    if applied:
-        click.echo(f"{file} is in force (version {force['version']}).")
-        return
-    click.echo(f"{file} is not applied. What differs from the rules in force:")
-    for line in _difference(force, _read(file)):
-        click.echo(line)
-    click.echo(f"To put it in force: askmesh rules apply {file}")
+    click.echo(_summary(force))
+    if file is not None and applied:
+        click.echo(f"{file} is what is in force.")
+    elif file is not None:
+        click.echo(f"{file} is not applied. To put it in force: askmesh rules apply {file}")
+    if source and force is not None:
+        click.echo(visible(force["source"]))
 
 
 @rules.command()
@@ -76,31 +81,24 @@ def show(place: Place, *, file: Path | None, as_json: bool) -> None:
 def apply(place: Place, *, file: Path, as_json: bool) -> None:
     """Put a rules file into force. For people: needs a terminal and your passphrase.
 
-    Shows what changes against the rules in force, asks y/N, then for the passphrase.
+    Shows what changes against the rules in force, then asks y/N.
 
     Example: askmesh rules apply rules.toml
     """
     source = _read(file)
-    parsed = _parsed(file, source)
-    with Terminal() as terminal:
-        force = place.node()["rules"]
-        if force is not None and force["version"] == parsed.version:
-            click.echo(f"{file} is in force already (version {parsed.version}).")
-            return
-        terminal.show(["", *_difference(force, source), ""])
-        terminal.confirm(f"Put these {plural(len(parsed.rules), 'rule')} into force?")
-        with signed_in(place, terminal) as page:
-            body = {
-                "name": file.name,
-                "source": source,
-                "replaces": force["version"] if force is not None else None,
-            }
-            view = page.put("rules", body=body)
-    view = view.get("rules", view)
+    count = plural(len(_parsed(file, source).rules), "rule")
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        view = page.get("rules")["rules"]
+        if not _is_in_force(view, source):
+            terminal.show(["", *_difference(view, source), ""])
+            terminal.confirm(f"Put {count} into force?")
+            replaces = view["version"] if view is not None else None
+            body = {"name": file.name[:NAME_CHARACTERS], "source": source, "replaces": replaces}
+            view = page.put("rules", body=body)["rules"]
     if as_json:
         print_json({"rules": view})
     else:
-        click.echo(f"In force: {visible_line(view['name'])}, version {view['version']}.")
+        click.echo(_summary(view))
 
 
 def _read(file: Path) -> str:
@@ -131,13 +129,18 @@ def _parsed(file: Path, source: str) -> "Rules":
         raise stop from error
 
 
-def _print_in_force(force: dict[str, Any] | None) -> None:
+def _is_in_force(force: dict[str, Any] | None, source: str) -> bool:
+    from node.gate.rules import version_of
+
+    return force is not None and force["version"] == version_of(source)
+
+
+def _summary(force: dict[str, Any] | None) -> str:
     if force is None:
-        click.echo("No rules were ever applied: the agent's host decides when to ask.")
-        return
-    by = visible_line(f"{force['name']}, applied by {force['applied_by']}")
-    click.echo(f"# version {force['version']}, {plural(force['count'], 'rule')}: {by}")
-    click.echo(visible(force["source"]))
+        return "No rules were ever applied: the agent's host decides when to ask."
+    return visible_line(
+        f"In force: {force['name']}, version {force['version']}, {plural(force['count'], 'rule')}."
+    )
 
 
 def _difference(force: dict[str, Any] | None, source: str) -> list[str]:

@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
+
+import click
 
 from node.bridge.client import NodeAway, connect
 from node.bridge.start import HELD_BY_ANOTHER, command, environment
@@ -126,14 +127,53 @@ class Launch:
         self.detached = detached
         self.log = Path(home, "node.log")
         self._log_from = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._signal: int | None = None
+        if not detached:
+            self._pass_signals_on()
         reading, writing = os.pipe()
         try:
             with os.fdopen(writing, "wb") as pipe:
                 pipe.write(token.encode())
             line = [*command(home), *arguments, "--sign-in-fd", str(reading)]
-            self.process = self._start(line, reading)
+            self._process = self._start(line, reading)
         finally:
             os.close(reading)
+        self._pass_on_pending()
+
+    @property
+    def process(self) -> "subprocess.Popen[bytes]":
+        """The node's process."""
+        if self._process is None:
+            raise RuntimeError("the node's process was not started")
+        return self._process
+
+    def stay(self) -> int:
+        """Stay with a node in the foreground until it ends; its exit code.
+
+        Ctrl-C reaches the node too, as it runs in the same process group.
+        """
+        while True:
+            try:
+                return self.process.wait()
+            except KeyboardInterrupt:
+                click.echo("askmesh: stopping the node", err=True)
+
+    def _pass_on_pending(self) -> None:
+        """What was heard before there was a process to tell it to."""
+        if self._signal is not None:
+            self.process.send_signal(self._signal)
+
+    def _pass_signals_on(self) -> None:
+        """From now on, let the node hear what a service manager tells this process."""
+
+        def pass_on(number: int, _frame: object) -> None:
+            self._signal = number
+            if self._process is not None:
+                self._process.send_signal(number)
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, pass_on)
 
     def _start(self, line: list[str], reading: int) -> "subprocess.Popen[bytes]":
         with contextlib.ExitStack() as opened:
@@ -220,22 +260,3 @@ def stop_node(home: str, pid: int) -> None:
                 hint=f"It may be finishing calls; look at {Path(home, 'node.log')}.",
             )
         time.sleep(LOOK_S)
-
-
-def stay(process: "subprocess.Popen[bytes]") -> int:
-    """Stay with a node in the foreground until it ends; its exit code.
-
-    Ctrl-C reaches the node too, as it runs in the same process group; other signals that
-    end programs are passed on, so that a service manager stops the node in order.
-    """
-
-    def pass_on(number: int, _frame: object) -> None:
-        process.send_signal(number)
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            sys.stderr.write("askmesh: stopping the node\n")

@@ -41,8 +41,8 @@ def _short(node: dict[str, Any]) -> str:
 def _print_long(place: Place, node: dict[str, Any]) -> None:
     running = need_serving(place.home)
     rows = [
-        ("machine", f"{node['machine']['name']} ({node['machine']['short']})"),
-        ("page", f"{running.page}  (pid {running.pid}, version {node['version']})"),
+        ("machine", f"{node['machine']} ({node['short']})"),
+        ("page", f"{running.page}  (pid {node['pid']}, version {node['version']})"),
         ("data", place.home),
         ("people", _people(node)),
         ("asks", _short(node)),
@@ -50,6 +50,8 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
     ]
     for name, text in rows:
         click.echo(visible_line(f"{name:<9}{text}"))
+    for banner in node["banners"]:
+        click.echo(visible_line(f"! {banner}"))
     if node["sessions"]:
         click.echo()
         now = node["now"]
@@ -58,9 +60,9 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
 
 
 def _people(node: dict[str, Any]) -> str:
-    if not node["has_person"]:
-        return "nobody has signed in yet; asks are kept (`askmesh down`, then `askmesh up`)"
-    return f"{node['reach']} can answer now"
+    if node["reach"]:
+        return f"{node['reach']} can answer now"
+    return str(node["reach_reason"])
 
 
 def _rules(rules: dict[str, Any] | None) -> str:

@@ -23,7 +23,6 @@ from node.cli.running import (
     need_serving,
     read_object,
     serving,
-    stay,
     stop_node,
 )
 from node.cli.stop import Stop
@@ -251,7 +250,7 @@ def _start(
         click.echo(f"{begun}: {running.page}  (pid {running.pid}, data in {place.home})")
     _show_link(place.home, running, token, link)
     if not detach:
-        raise SystemExit(stay(launch.process))
+        raise SystemExit(launch.stay())
 
 
 def _as_object(place: Place, running: Facts, *, started: bool) -> dict[str, Any]:
