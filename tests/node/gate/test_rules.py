@@ -1,14 +1,17 @@
 """Rules files: what is accepted and how it decides; what is refused, on which line, and why."""
 
 import hashlib
+import re
 import time
 
 import pytest
 
 from node import limits
 from node.gate.checker import check
-from node.gate.reading import ACTIONS
+from node.gate.match import UNSAFE
+from node.gate.reading import ACTIONS, KEYS
 from node.gate.rules import EMPTY, Match, Rules, RulesRefused, parse
+from tests.node.gate.hosts import ROOT
 
 GOOD = """\
 # Rules of the house.
@@ -299,3 +302,19 @@ def test_names_that_agents_make_up_are_not_kept_for_ever() -> None:
     for number in range(2000):
         rules.match(f"tool{number}", {})
     assert len(rules._of_tool) <= 256
+
+
+def test_the_rules_that_the_documentation_shows_are_rules() -> None:
+    text = (ROOT / "docs" / "rules.md").read_text()
+    shown = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == 2
+    assert [check(source) for source in shown] == [[], []]
+    for key in (*KEYS, *ACTIONS):
+        assert f"| `{key}`" in text
+
+
+def test_the_documentation_names_what_a_wildcard_of_allow_never_stands_for() -> None:
+    text = (ROOT / "docs" / "rules.md").read_text()
+    [named] = re.findall(r"never for `` (.*?) ``", text)
+    specials = "".join(c for c in map(chr, range(33, 127)) if UNSAFE.match(c))
+    assert sorted(named.replace(" ", "")) == sorted(specials)
