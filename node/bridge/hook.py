@@ -14,7 +14,6 @@ import select
 import socket
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any, Final
 
 from node.bridge.client import NodeAway, Refused, connect, read_body, read_head, refusal, send
@@ -69,14 +68,14 @@ class BadInput(Exception):
     """What stands on standard input is not a hook's event."""
 
 
-@dataclass(frozen=True)
 class Options:
-    """The command line."""
+    """The command line. No dataclass: to import those takes longer than to run this."""
 
-    stage: str
-    home: str
-    wrapper: int | None
-    """The wrapper's process; None when the host runs this program itself."""
+    def __init__(self, stage: str, home: str, wrapper: int | None) -> None:
+        self.stage = stage
+        self.home = home
+        self.wrapper = wrapper
+        """The wrapper's process; None when the host runs this program itself."""
 
     @property
     def output(self) -> int:

@@ -1,6 +1,5 @@
 """Where a node's files lie. Standard library only: bridge, hook and command line share it."""
 
-import hashlib
 import os
 import stat
 from typing import Final
@@ -42,6 +41,8 @@ def socket_path(home: str) -> str:
     path = os.path.join(home, "node.sock")
     if len(os.fsencode(path)) <= SOCKET_BYTES:
         return path
+    import hashlib  # takes as long as the rest of a hook's start, and is seldom needed
+
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     return os.path.join(SHORT_ROOT, f"askmesh-{owner_of(home)}-{name}", "node.sock")
 
