@@ -53,6 +53,9 @@ HELD_BY_ANOTHER = 5
 """Exit code that tells a starter to use the node that runs already."""
 TOKEN_BYTES = 4096
 STOP_S = 2.0
+SWITCH_S = 0.0002
+"""The writer gives the interpreter up at every statement and must get it back soon; at the
+default of 5 ms a busy event loop would hold up each of a dozen statements of a job."""
 
 _log = logging.getLogger("askmesh")
 
@@ -106,6 +109,7 @@ def run(options: Options, seams: Seams) -> int:
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
     )
     os.umask(0o077)
+    sys.setswitchinterval(SWITCH_S)
     with contextlib.suppress(ValueError, OSError):
         # A core file would hold keys and secrets.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -5,6 +5,7 @@ makes the screen change and waiters hear at the deadline instead of at the next 
 """
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 
@@ -19,7 +20,9 @@ from sync.errors import AskmeshError
 
 LONGEST_S = 30.0
 """Between two looks at most: leases are renewed without a signal, clocks are stepped."""
-SHORTEST_S = 0.01
+SHORTEST_S = 0.25
+"""After any change a new deadline may be nearer; a burst of changes is one look."""
+MOMENT_S = 0.01
 TIDY_EVERY_MS = 10 * 60_000
 
 _log = logging.getLogger("askmesh.sweeper")
@@ -43,12 +46,10 @@ class Sweeper:
                     pause = await self.sweep()
                 except AskmeshError as error:
                     _log.warning("sweeping failed: %s", error.sentence)
-                # A burst of changes must not become a burst of sweeps.
-                await asyncio.sleep(SHORTEST_S)
-                try:
+                # An ask cannot have a deadline nearer than a second, so this misses none.
+                await asyncio.sleep(min(pause, SHORTEST_S))
+                with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(signal.wait(), min(pause, LONGEST_S))
-                except TimeoutError:
-                    continue
 
     async def sweep(self) -> float:
         """Carry out what is due; return the seconds until the next thing is."""
@@ -83,7 +84,7 @@ class Sweeper:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
         later = [moment - now for moment in moments if moment > now]
-        return max(SHORTEST_S, min(later, default=LONGEST_S * 1000) / 1000)
+        return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
 
     def _expire(self, transaction: Transaction) -> None:
         now = transaction.now

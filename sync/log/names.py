@@ -2,6 +2,7 @@
 
 import base64
 import re
+from functools import lru_cache
 
 from sync.errors import Invalid
 
@@ -12,6 +13,7 @@ _NODE_CHARACTERS = 52
 _ASK = re.compile(r"(?:([a-z2-7]{1,52})-)?([1-9][0-9]{0,17})\Z")
 
 
+@lru_cache(maxsize=1024)
 def node_name(node_id: bytes) -> str:
     """Return the 52 characters that name a node (lower-case base32, no padding)."""
     return base64.b32encode(node_id).decode("ascii").rstrip("=").lower()
