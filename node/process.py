@@ -168,6 +168,11 @@ class Node:
     ) -> None:
         self.home = home
         self.settings = chosen
+        self._open(opened, seams)
+        self._furnish(token)
+
+    def _open(self, opened: Opened, seams: Seams) -> None:
+        """Make what every desk works with."""
         signals = Signals()
         self.writer = Writer(
             opened.connection,
@@ -177,20 +182,23 @@ class Node:
             published=signals.publish,
             stop_point=seams.stop_point,
         )
-        self.reader = Reader(home)
+        self.reader = Reader(self.home)
         self.context = Context(
             store_id=opened.store_id,
             machine=opened.machine,
             identity=opened.identity,
             writer=self.writer,
             reader=self.reader,
-            blobs=Blobs(home),
+            blobs=Blobs(self.home),
             clock=opened.clock,
             signals=signals,
             random=seams.random,
             limits=seams.limits,
             started=opened.clock.now(),
         )
+
+    def _furnish(self, token: str | None) -> None:
+        """Set up the desks and the socket in front of them."""
         self.answers = Answers(self.context)
         rules = RulesStore(self.context)
         reading = Reading(self.context, rules)
@@ -203,7 +211,7 @@ class Node:
         )
         agents = AgentSide(self.context, SessionBook(), reading, self._facts)
         gate = GateDesk(self.context, rules)
-        self.socket = AgentSocket(str(home), agents, partial(handle, gate), version=VERSION)
+        self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
     async def serve(self) -> None:
         """Serve until SIGTERM or SIGINT, then stop in order."""

@@ -124,25 +124,8 @@ class RunningNode:
         os.write(writing, self.token.encode())
         os.close(writing)
         plan = self.home.parent / f"{self.home.name}.plan.json"
-        options = {
-            "home": str(self.home),
-            "web_port": self.web_port,
-            "no_mdns": True,
-            "name": "testbox",
-            "create": not (self.home / "node.key").exists(),
-            "sign_in_fd": reading,
-        }
-        plan.write_text(
-            json.dumps(
-                {
-                    "options": options,
-                    "clock": str(self._clock),
-                    "stop": stop,
-                    "stop_after": stop_after,
-                    "limits": limits,
-                }
-            )
-        )
+        seams = {"stop": stop, "stop_after": stop_after, "limits": limits}
+        plan.write_text(json.dumps(seams | self._plan(reading)))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, "-I", str(LAUNCHER), str(plan)],
@@ -156,6 +139,17 @@ class RunningNode:
         if wait:
             self.wait_ready()
         return self
+
+    def _plan(self, sign_in_fd: int) -> dict[str, Any]:
+        options = {
+            "home": str(self.home),
+            "web_port": self.web_port,
+            "no_mdns": True,
+            "name": "testbox",
+            "create": not (self.home / "node.key").exists(),
+            "sign_in_fd": sign_in_fd,
+        }
+        return {"options": options, "clock": str(self._clock)}
 
     def wait_ready(self) -> None:
         """Return once page and socket are served."""

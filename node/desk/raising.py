@@ -181,43 +181,52 @@ def record(transaction: Transaction, who: Asker, ask: NewAsk, most: Limits) -> A
     return reload(transaction, name)
 
 
-def _record_ask(
-    transaction: Transaction, who: Asker, ask: NewAsk, number: int, most: Limits
-) -> None:
+def _check_room(transaction: Transaction, session: str, most: Limits) -> None:
     (already,) = transaction.row(
-        "SELECT count(*) FROM ask WHERE session = ? AND state = 'waiting'", who.session
+        "SELECT count(*) FROM ask WHERE session = ? AND state = 'waiting'", session
     )
     if already >= most.open_asks_per_session:
         raise TooMany(
             f"This session has {already} open asks, the most it may have.",
             hint="Withdraw what is no longer needed, or wait for answers.",
         )
+
+
+def _facts(who: Asker, ask: NewAsk, *, number: int, created: int, salt: bytes) -> AskFacts:
+    call = ask.call
+    return AskFacts(
+        number=number,
+        kind=ask.kind.value,
+        agent=who.agent,
+        session=who.session,
+        project=who.project,
+        created=created,
+        deadline=deadline_for(
+            ask.kind,
+            created=created,
+            asked_ms=ask.deadline_ms,
+            default_ms=ask.default_deadline_ms,
+        ),
+        options=[option.id for option in ask.options],
+        enforced=ask.enforced,
+        rule=ask.rule,
+        quorum=Quorum(),
+        # The replicated digest is keyed by the salt: without the text it says nothing.
+        call_mac=hmac.digest(salt, call.canonical, hashlib.sha256) if call else None,
+        blob=call.blob if call else None,
+        call_size=len(call.canonical) if call else 0,
+    )
+
+
+def _record_ask(
+    transaction: Transaction, who: Asker, ask: NewAsk, number: int, most: Limits
+) -> None:
+    _check_room(transaction, who.session, most)
     salt = transaction.random(limits.SALT_BYTES)
     call = ask.call
     transaction.append(
         EntryType.ASK,
-        AskFacts(
-            number=number,
-            kind=ask.kind.value,
-            agent=who.agent,
-            session=who.session,
-            project=who.project,
-            created=transaction.now,
-            deadline=deadline_for(
-                ask.kind,
-                created=transaction.now,
-                asked_ms=ask.deadline_ms,
-                default_ms=ask.default_deadline_ms,
-            ),
-            options=[option.id for option in ask.options],
-            enforced=ask.enforced,
-            rule=ask.rule,
-            quorum=Quorum(),
-            # The replicated digest is keyed by the salt: without the text it says nothing.
-            call_mac=hmac.digest(salt, call.canonical, hashlib.sha256) if call else None,
-            blob=call.blob if call else None,
-            call_size=len(call.canonical) if call else 0,
-        ),
+        _facts(who, ask, number=number, created=transaction.now, salt=salt),
         AskText(
             title=ask.title,
             detail=ask.detail,
