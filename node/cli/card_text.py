@@ -21,7 +21,7 @@ def table_row(ask: dict[str, Any], now: int) -> tuple[str, ...]:
     return (
         str(ask["short"]),
         str(ask["kind"]),
-        str(ask["card"]["state"]).replace("_", " "),
+        _state(ask),
         str(ask["agent"]),
         str(ask["project_name"]),
         ago(ask["created"], now),
@@ -31,7 +31,7 @@ def table_row(ask: dict[str, Any], now: int) -> tuple[str, ...]:
 
 def one_line(ask: dict[str, Any]) -> str:
     """An ask in one line, for `watch`."""
-    head = f"{ask['short']}  {ask['kind']}  {ask['card']['state'].replace('_', ' ')}"
+    head = f"{ask['short']}  {ask['kind']}  {_state(ask)}"
     return visible_line(f"{head}  {ask['agent']}@{ask['project_name']}: {ask['title']}")
 
 
@@ -66,6 +66,12 @@ def history_lines(detail: dict[str, Any], now: int) -> list[str]:
 def quoted(text: str) -> list[str]:
     """An agent's text, line by line, each marked as quoted."""
     return [f"  | {line}" for line in visible(text).split("\n")]
+
+
+def _state(ask: dict[str, Any]) -> str:
+    """The card's state in words; nobody is signed in here, so it is restricted for nobody."""
+    state = str(ask["card"]["state"])
+    return "waiting" if state == "restricted" else state.replace("_", " ")
 
 
 def _facts(ask: dict[str, Any], now: int) -> list[str]:

@@ -8,6 +8,7 @@ import click
 
 from node.bridge.client import NodeAway, Refused
 from node.cli.place import place_of
+from node.cli.running import facts
 from node.cli.stop import JSON_META, Stop, stop_for
 from node.version import VERSION
 from sync.errors import AskmeshError
@@ -66,6 +67,14 @@ class Commands(click.Group):
             stop = stop_for(error)
             stop.as_json = bool(ctx.meta.get(JSON_META))
             raise stop from error
+        except KeyError as error:
+            running = facts(ctx.obj.home)
+            if running is None or running.version == VERSION:
+                raise
+            raise Stop(
+                f"The node runs version {running.version}, this command is {VERSION}.",
+                hint="Run `askmesh down`, then `askmesh up`.",
+            ) from error
 
 
 @click.command(

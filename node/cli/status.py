@@ -41,7 +41,7 @@ def _short(node: dict[str, Any]) -> str:
 def _print_long(place: Place, node: dict[str, Any]) -> None:
     running = need_serving(place.home)
     rows = [
-        ("machine", f"{node['machine']} ({node['short']})"),
+        ("machine", f"{node['machine']['name']} ({node['machine']['short']})"),
         ("page", f"{running.page}  (pid {node['pid']}, version {node['version']})"),
         ("data", place.home),
         ("people", _people(node)),
@@ -72,8 +72,9 @@ def _rules(rules: dict[str, Any] | None) -> str:
 
 
 def _session(session: dict[str, Any], now: int) -> tuple[str, ...]:
+    name, agent = session["id"][:16], session["agent"]
     return (
-        f"{session['agent']} {session['id'][:8]}",
+        name if name.startswith(agent) else f"{agent} {name}",
         session["project_name"],
         "in force" if session["gate"] == "in_force" else "not seen",
         ago(session["last_heard"], now),

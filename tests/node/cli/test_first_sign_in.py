@@ -2,24 +2,19 @@
 
 import os
 import stat
-import time
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import pytest
 
-from node.cli import first_sign_in
+from node.cli import first_sign_in, up
+from node.cli.running import Facts
 from node.cli.stop import Stop
+from tests.node.cli.screen import Screen
+from tests.running import ROOT, until
 
 TOKEN = "t0ken" * 8
 LINK = f"http://127.0.0.1:7718/#t={TOKEN}"
-
-
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def program(folder: Path, name: str, text: str) -> str:
@@ -64,7 +59,7 @@ def test_the_link_stands_in_a_private_file_and_not_in_an_argument(tmp_path: Path
     assert "DISPLAY=:0" in said
     assert "\n600\n" in said
     assert f"url={LINK}" in Path(f"{seen}.page").read_text()
-    until(lambda: not list(tmp_path.glob("*.html")))
+    until(lambda: not list(tmp_path.glob("*.html")), "the page is removed")
 
 
 def test_left_over_pages_are_removed(tmp_path: Path) -> None:
@@ -104,4 +99,98 @@ def test_a_file_that_exists_is_not_written(tmp_path: Path) -> None:
 
 def test_a_discarded_file_is_gone(tmp_path: Path) -> None:
     first_sign_in.LinkFile(str(tmp_path / "link")).discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def offered(condition: str) -> Screen:
+    """A command that opened a browser, and offers the link on its terminal meanwhile."""
+    text = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from node.cli.first_sign_in import wait_for_opening\n"
+        f"print(wait_for_opening('/dev/tty', until=lambda: {condition}))"
+    )
+    return Screen([sys.executable, "-I", "-c", text], environment=os.environ)
+
+
+def test_enter_asks_for_the_link_when_the_browser_shows_nothing() -> None:
+    with offered("False") as screen:
+        screen.expect("press Enter here for the link")
+        screen.type("")
+        assert screen.end() == (0, "True\n")
+
+
+def test_the_offer_ends_when_somebody_has_signed_in(tmp_path: Path) -> None:
+    with offered(f"__import__('os').path.exists({str(tmp_path / 'signed-in')!r})") as screen:
+        screen.expect("press Enter here for the link")
+        (tmp_path / "signed-in").touch()
+        assert screen.end() == (0, "False\n")
+
+
+class Shown:
+    """Where `up` would show the link, on a made-up machine."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, desktop: bool, terminal: bool) -> None:
+        self.browser: list[str] = []
+        self.terminal: list[str] = []
+        self.opens = True
+        self.enter = False
+        self.signed_in = False
+        monkeypatch.setattr(up, "has_person", lambda _port: self.signed_in)
+        fakes = {
+            "opener": lambda _environment: "xdg-open" if desktop else None,
+            "terminal_path": lambda: "/dev/tty" if terminal else None,
+            "show_in_browser": self._browser,
+            "show_on_terminal": lambda link, _terminal: self.terminal.append(link),
+            "wait_for_opening": lambda _terminal, until: self.enter,
+        }
+        for name, fake in fakes.items():
+            monkeypatch.setattr(first_sign_in, name, fake)
+
+    def _browser(self, _home: str, link: str, *_: object) -> bool:
+        self.browser.append(link)
+        return self.opens
+
+    def show(self, file: "first_sign_in.LinkFile | None" = None) -> None:
+        running = Facts(pid=2, version="1", web_port=7718, port=7717, url="http://127.0.0.1:7718/")
+        up._show_link("/nonexistent", running, TOKEN, file)
+
+
+def test_a_desktop_gets_the_link_and_the_terminal_only_on_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = Shown(monkeypatch, desktop=True, terminal=True)
+    shown.show()
+    assert (shown.browser, shown.terminal) == ([LINK], [])
+    shown.enter = True
+    shown.show()
+    assert shown.terminal == [LINK]
+
+
+def test_a_browser_that_does_not_open_leaves_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Shown(monkeypatch, desktop=True, terminal=True)
+    shown.opens = False
+    shown.show()
+    assert shown.terminal == [LINK]
+
+
+def test_nothing_is_printed_but_words(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for desktop, terminal in ((False, False), (True, False), (False, True), (True, True)):
+        Shown(monkeypatch, desktop=desktop, terminal=terminal).show()
+    nowhere = Shown(monkeypatch, desktop=True, terminal=False)
+    nowhere.opens = False
+    nowhere.show()
+    out, err = capfd.readouterr()
+    assert TOKEN not in out + err
+    assert err.count("could not be shown") == 2
+
+
+def test_once_somebody_signed_in_there_is_no_link(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown = Shown(monkeypatch, desktop=True, terminal=True)
+    shown.signed_in = True
+    shown.show(first_sign_in.LinkFile(str(tmp_path / "link")))
+    assert (shown.browser, shown.terminal) == ([], [])
     assert list(tmp_path.iterdir()) == []

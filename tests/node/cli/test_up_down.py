@@ -41,7 +41,7 @@ def test_what_up_was_told_is_kept(command: Command) -> None:
     again = command.run("up", "--json").object
     assert (again["web_port"], again["port"]) == (command.web_port, command.port)
     assert again["created"] is False
-    assert command.run("status", "--json").object["machine"] == "workshop"
+    assert command.run("status", "--json").object["machine"]["name"] == "workshop"
     other = command.run("up", "--web-port", "1", "--name", "workshop", "--no-mdns")
     assert other.code == 0
     assert "--web-port 1 is ignored" in other.err
