@@ -41,6 +41,8 @@ class Tool:
     run: Callable[[ToolCall, Any], Awaitable[Any]]
     say: Callable[[Any], str]
     reads_only: bool = False
+    summarises: bool = False
+    """Put what it says into the structured reply too: some hosts show only that."""
 
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
@@ -48,7 +50,10 @@ class Tool:
 
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of the structured reply."""
-        return flat_schema(self.reply)
+        schema = flat_schema(self.reply)
+        if self.summarises:
+            schema["properties"]["summary"] = {"type": "string"}
+        return schema
 
     def read(self, arguments: dict[str, Any]) -> msgspec.Struct:
         """The arguments as a record. Raises `Invalid` with a sentence that teaches."""
@@ -85,7 +90,10 @@ class Tools:
         if tool is None:
             raise NotFound(f"There is no tool `{name}`; there are: {', '.join(self.by_name)}.")
         reply = await tool.run(call, tool.read(arguments))
-        return Outcome(text=tool.say(reply), structured=lean(reply))
+        text, structured = tool.say(reply), lean(reply)
+        if tool.summarises:
+            structured["summary"] = text
+        return Outcome(text=text, structured=structured)
 
 
 def lean(reply: msgspec.Struct) -> dict[str, Any]:

@@ -137,6 +137,7 @@ TOOLS: Final = [
         reply=Raised,
         run=flag,
         say=say_raised,
+        summarises=True,
     ),
     Tool(
         name="await_answer",
@@ -151,5 +152,6 @@ TOOLS: Final = [
         reply=Answer,
         run=await_answer,
         say=say_answer,
+        summarises=True,
     ),
 ]

@@ -114,6 +114,7 @@ TOOLS: Final = [
         reply=Answer,
         run=claim,
         say=say_answer,
+        summarises=True,
     ),
     Tool(
         name="resolve",
@@ -126,6 +127,7 @@ TOOLS: Final = [
         reply=Answer,
         run=resolve,
         say=say_answer,
+        summarises=True,
     ),
     Tool(
         name="withdraw",
@@ -138,5 +140,6 @@ TOOLS: Final = [
         reply=Answer,
         run=withdraw,
         say=say_answer,
+        summarises=True,
     ),
 ]

@@ -134,6 +134,12 @@ async def test_a_flag_that_waits_asks_twice_under_two_ids() -> None:
     assert outcome.structured["choice"] == "8000"
 
 
+async def test_a_host_that_shows_only_the_structure_shows_the_sentence_too() -> None:
+    outcome = await TOOLS.call("flag", GOOD["flag"], call(DeskDouble()))
+    assert outcome.structured is not None
+    assert outcome.structured["summary"] == outcome.text
+
+
 async def test_a_note_is_not_waited_for() -> None:
     desk = DeskDouble()
     outcome = await TOOLS.call("flag", {"kind": "note", "title": "T", "wait_s": 5}, call(desk))
