@@ -10,8 +10,16 @@ from node.desk.answer import answer_of, flagged_of, state_of
 from node.desk.closing import close, expire_if_due, hand, resolve, void
 from node.desk.context import Context
 from node.desk.protocols import Progress
-from node.desk.raising import CallContent, NewAsk, Pace, check, earlier, record
-from node.desk.replies import name, recall, remember
+from node.desk.raising import (
+    CallContent,
+    NewAsk,
+    Pace,
+    check,
+    check_same,
+    earlier,
+    record,
+)
+from node.desk.replies import check_same_call, name, recall, remember
 from node.desk.requests import (
     Answer,
     Asker,
@@ -57,6 +65,7 @@ class AgentDesk:
         def job(transaction: Transaction) -> Flagged:
             found = recall(transaction, stored, Flagged)
             if found is not None:
+                check_same(transaction.connection, found.full_id, ask)
                 return found
             known = earlier(transaction.connection, who.session, ask)
             if known is None and paced:
@@ -117,6 +126,7 @@ class AgentDesk:
         def job(transaction: Transaction) -> Answer:
             found = recall(transaction, stored, Answer)
             if found is not None:
+                check_same_call(found.full_id, find(transaction.connection, ask_id).id)
                 return found
             row = self._held(transaction, who, ask_id, token)
             row = resolve(transaction, row, ok=ok, outcome=outcome)
@@ -133,9 +143,10 @@ class AgentDesk:
 
         def job(transaction: Transaction) -> Answer:
             found = recall(transaction, stored, Answer)
-            if found is not None:
-                return found
             row = find(transaction.connection, ask_id)
+            if found is not None:
+                check_same_call(found.full_id, row.id)
+                return found
             if row.session != who.session:
                 raise NotAllowed("Only the session that raised an ask can withdraw it.")
             if row.enforced:
@@ -280,6 +291,7 @@ class AgentDesk:
         def job(transaction: Transaction) -> Answer:
             found = recall(transaction, stored, Answer)
             if found is not None:
+                check_same_call(found.full_id, ask)
                 return self._again(transaction, who, found)
             row = expire_if_due(transaction, find(transaction.connection, ask))
             row = self._give(transaction, row, who, take_over=take_over)

@@ -10,6 +10,7 @@ import msgspec
 
 from node.desk.closing import reload
 from node.desk.context import Limits
+from node.desk.replies import another_call
 from node.desk.requests import Asker
 from node.desk.rows import AskRow, by_id
 from node.store.transaction import Transaction
@@ -151,6 +152,13 @@ def earlier(connection: sqlite3.Connection, session: str, ask: NewAsk) -> AskRow
         (session, content),
     ).fetchone()
     return None if row is None else by_id(connection, row[0])
+
+
+def check_same(connection: sqlite3.Connection, earlier: str, ask: NewAsk) -> None:
+    """Refuse a retry that asks something else than the first time. Raises `Conflict`."""
+    row = connection.execute("SELECT content FROM ask_content WHERE ask = ?", (earlier,)).fetchone()
+    if row is not None and row[0] != ask.content():
+        raise another_call(earlier)
 
 
 def record(transaction: Transaction, who: Asker, ask: NewAsk, most: Limits) -> AskRow:

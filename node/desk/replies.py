@@ -6,6 +6,7 @@ import msgspec
 
 from node import limits
 from node.store.transaction import Transaction
+from sync.errors import Conflict
 
 ReplyType = TypeVar("ReplyType", bound=msgspec.Struct)
 
@@ -23,6 +24,20 @@ def recall(
         return None
     row = transaction.row("SELECT body FROM reply WHERE request = ?", request)
     return None if row is None else msgspec.json.decode(row[0], type=kind)
+
+
+def check_same_call(of: str, asked: str) -> None:
+    """Refuse a request id that was used for another call. Raises `Conflict`."""
+    if of != asked:
+        raise another_call(of)
+
+
+def another_call(of: str) -> Conflict:
+    """Return the error for a request id under which something else was asked."""
+    return Conflict(
+        f"This request id was used for another call ({of}).",
+        hint="Use a new id for each call; only a retry sends the same one.",
+    )
 
 
 def remember(
