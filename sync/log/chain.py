@@ -21,12 +21,13 @@ EMPTY = Head()
 def extend(head: Head, entry: Entry) -> Head:
     """Return the head after `entry`.
 
-    Raises `Forked` when another entry already stands in its place, `BadEntry` when it
-    leaves a gap or does not continue the chain.
+    Raises `Forked` when another entry stands in its place or it continues another
+    history, `BadEntry` when it is not the next one: whether an entry below the head is
+    the stored one sent again, the head alone cannot tell.
     """
     header = entry.header
-    if header.seq <= head.seq:
-        if header.seq == head.seq and entry.hash == head.hash:
+    if header.seq == head.seq:
+        if entry.hash == head.hash:
             return head
         raise Forked(f"Entry {header.seq} of a log differs from the one already here.")
     if header.seq != head.seq + 1:
@@ -42,15 +43,19 @@ def verify_run(
     """Check a contiguous run after `head`; return the new head.
 
     Checking the chain and the last signature proves every signature before it, because
-    `prev` covers header and signature (docs/protocol.md, "Runs"). Raises `BadEntry`,
-    `Forked`.
+    `prev` covers header and signature (docs/protocol.md, "Runs"). Raises `BadEntry`, and
+    `Forked` only for an entry that its author signed: it is lasting evidence.
     """
     last: Entry | None = None
     for entry in run:
         header = entry.header
         if header.fleet != fleet or header.author != author or header.log != log:
             raise BadEntry("An entry stands in a log that is not its own.")
-        head = extend(head, entry)
+        try:
+            head = extend(head, entry)
+        except Forked:
+            verify(entry, public_key)
+            raise
         last = entry
     if last is not None:
         verify(last, public_key)

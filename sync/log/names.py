@@ -9,7 +9,6 @@ from sync.errors import Invalid
 SHORT = 4
 """Characters of the shortest short id; lengthened when two nodes share them."""
 
-_NODE_CHARACTERS = 52
 _ASK = re.compile(r"(?:([a-z2-7]{1,52})-)?([1-9][0-9]{0,17})\Z")
 
 
@@ -20,12 +19,15 @@ def node_name(node_id: bytes) -> str:
 
 
 def node_bytes(name: str) -> bytes:
-    """Return the 32 bytes behind a node's full name. Raises `Invalid`."""
+    """Return the 32 bytes behind a node's full name.
+
+    Raises `Invalid`, also for another spelling of a name: one id has one text.
+    """
     try:
         raw = base64.b32decode(name.upper() + "====")
     except ValueError:
         raw = b""
-    if len(name) != _NODE_CHARACTERS or len(raw) != 32:
+    if len(raw) != 32 or node_name(raw) != name:
         raise Invalid(f"{name[:60]!r} is not a node's id.")
     return raw
 

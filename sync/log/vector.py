@@ -39,7 +39,7 @@ def merge(ours: Vector, theirs: Vector) -> dict[Place, Head]:
 
     Raises `Forked` when the same number names two different entries.
     """
-    merged = dict(ours)
+    merged = {place: head for place, head in ours.items() if head.seq}
     for place, head in theirs.items():
         mine = merged.get(place, EMPTY)
         if mine.seq == head.seq and mine.hash != head.hash:
