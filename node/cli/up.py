@@ -27,6 +27,7 @@ from node.cli.running import (
 )
 from node.cli.stop import Stop
 from node.limits import PEER_PORT, WEB_PORT
+from node.version import VERSION
 
 PORT: Final = click.IntRange(1, 65_535)
 TOKEN_BYTES: Final = 32
@@ -211,6 +212,9 @@ def _say_running(
         print_json(_as_object(place, running, started=False) | {"ignored": ignored})
     else:
         click.echo(f"askmesh runs: {running.page}  (pid {running.pid}, data in {place.home})")
+    if running.version != VERSION:
+        click.echo(f"It still runs version {running.version}; this is {VERSION}.", err=True)
+        click.echo("To change over: `askmesh down`, then `askmesh up`.", err=True)
     for option in ignored:
         click.echo(f"{option} is ignored: the running node keeps its own.", err=True)
     if ignored:

@@ -40,11 +40,6 @@ def visible_line(text: str) -> str:
     return _shown(text, "")
 
 
-def hides(text: str) -> bool:
-    """Whether `text` holds a character that acts on a screen or does not show on it."""
-    return visible(text) != text
-
-
 def _shown(text: str, kept: str) -> str:
     text = _COMBINING.sub(_too_many, text)
     parts = _EMOJI_SELECTOR.split(text)

@@ -202,3 +202,20 @@ def test_a_very_long_home_works_too(command: Command) -> None:
         assert far.run("list").code == 0
     finally:
         assert far.run("down").code == 0
+
+
+def pretend_version(command: Command, version: str) -> None:
+    facts = json.loads((command.home / "node.json").read_text())
+    (command.home / "node.json").write_text(json.dumps(facts | {"version": version}))
+
+
+def test_after_an_upgrade_it_says_that_the_old_node_still_runs(command: Command) -> None:
+    assert command.up().code == 0
+    pretend_version(command, "0.0.9")
+    result = command.run("up")
+    assert result.code == 0
+    assert "still runs version 0.0.9" in result.err
+    assert "askmesh down" in result.err
+    assert any(
+        "version 0.0.9" in row["what"] for row in command.run("doctor", "--json").object["findings"]
+    )

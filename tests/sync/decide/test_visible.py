@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.decide.visible import COMBINING_RUN, hides, visible, visible_line
+from sync.decide.visible import COMBINING_RUN, visible, visible_line
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,6 @@ from sync.decide.visible import COMBINING_RUN, hides, visible, visible_line
 )
 def test_what_acts_or_hides_is_shown(raw: str, shown: str) -> None:
     assert visible(raw) == shown
-    assert hides(raw)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,6 @@ def test_what_acts_or_hides_is_shown(raw: str, shown: str) -> None:
 )
 def test_plain_writing_stays_as_it_is(plain: str) -> None:
     assert visible(plain) == plain
-    assert not hides(plain)
 
 
 def test_one_line_shows_line_ends_and_tabs() -> None:
