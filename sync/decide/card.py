@@ -9,7 +9,7 @@ import msgspec
 
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, expired
 from sync.decide.handover import Held, Standing, Status, Void, outcome_unknown
-from sync.decide.people import Act, Person, eligible, may
+from sync.decide.people import Person, eligible
 
 
 class CardState(Enum):
@@ -154,16 +154,19 @@ def _closed(facts: CardFacts) -> int:
 def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     actions: tuple[str, ...] = ()
     needs_me = False
+    # Who lost the right to answer has lost the right to take back: the home refuses both.
+    allowed = eligible(viewer, facts.role)
+    back = ("take_back",) if allowed else ()
     if expired(facts.deadline, now):
         state = CardState.DEADLINE_PASSED
         sentence = f"The deadline has passed here; {facts.machine} has not confirmed it."
     elif facts.own_pending:
-        state, actions = CardState.SENDING, ("take_back",)
+        state, actions = CardState.SENDING, back
         sentence = f"Your answer is recorded and on its way to {facts.machine}."
     elif facts.own_counted:
-        state, actions = CardState.COUNTED, ("take_back",)
+        state, actions = CardState.COUNTED, back
         sentence = f"Your answer counts: {facts.counted} of {facts.needed}."
-    elif not eligible(viewer, facts.role):
+    elif not allowed:
         state = CardState.RESTRICTED
         who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
         sentence = f"Waiting for {who}."
@@ -192,7 +195,7 @@ def _verdict(facts: CardFacts) -> str:
 
 def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     verdict = _verdict(facts)
-    own = facts.closed_by_viewer and may(viewer, Act.ANSWER)
+    own = facts.closed_by_viewer and eligible(viewer, facts.role)
     actions = ("take_back",) if own else ()
     if facts.outcome is Outcome.ALLOWED and facts.use_by is not None and now >= facts.use_by:
         sentence = f"{verdict}, but {facts.agent} did not come back for it in time."

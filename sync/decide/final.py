@@ -56,7 +56,7 @@ def rule(
         return Verdict(ruling=Ruling.LATE, needed=needed, closes=Outcome.EXPIRED)
     if vote.seen != ask.entry_hash:
         return Verdict(ruling=Ruling.STALE, needed=needed)
-    if vote.decision not in DECISIONS[ask.kind]:
+    if vote.decision not in DECISIONS[ask.kind] or not _offered(ask, vote):
         return Verdict(ruling=Ruling.NOT_ALLOWED, needed=needed)
     if ask.kind is Kind.APPROVAL and vote.decision is Decision.ALLOW:
         return _count(vote, earlier, needed)
@@ -67,6 +67,13 @@ def rule(
         closes=OUTCOME_OF[vote.decision],
         made_by=(vote,),
     )
+
+
+def _offered(ask: Ask, vote: Vote) -> bool:
+    """Whether the choice is one of the ask's: the vote may come from any node."""
+    if vote.choice is None:
+        return True
+    return vote.decision is Decision.ANSWER and vote.choice in ask.options
 
 
 def _count(vote: Vote, earlier: Sequence[Vote], needed: int) -> Verdict:

@@ -51,10 +51,14 @@ def may(person: Person | None, act: Act) -> bool:
 
 
 def eligible(person: Person | None, role: str | None) -> bool:
-    """Whether this person's vote counts where `role` guards (None: no role guards)."""
+    """Whether this person's vote counts where `role` guards (None: no role guards).
+
+    A role that this askmesh does not know lets nobody through.
+    """
     if not may(person, Act.ANSWER) or person is None:
         return False
-    return role is None or RANK[person.role] >= RANK[Role(role)]
+    guard = next((known for known in Role if known.value == role), None)
+    return role is None or (guard is not None and RANK[person.role] >= RANK[guard])
 
 
 def reach(people: Iterable[Person], role: str | None) -> tuple[int, str | None]:
