@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.node.gate.hosts import ROOT, decided, hook_command, said
 from tests.running import Person, RunningNode, until
@@ -24,6 +24,9 @@ SHORT_LIFE = (
 class Run:
     """One hook process."""
 
+    started: ClassVar[list["Run"]] = []
+    """Those of this test, to be ended before its node: one that waits would start it again."""
+
     def __init__(self, stage: str, command: list[str], event: dict[str, Any]) -> None:
         self.stage = stage
         self.process = subprocess.Popen(
@@ -35,10 +38,19 @@ class Run:
             start_new_session=True,
         )
         assert self.process.stdin is not None
-        with self.process.stdin as given:
-            given.write(json.dumps(event).encode())
+        with suppress(BrokenPipeError), self.process.stdin as given:
+            given.write(json.dumps(event).encode())  # a wrapper may deny without reading it
         self.process.stdin = None
         self._printed: bytes | None = None
+        self.started.append(self)
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End whatever a test has left."""
+        while cls.started:
+            run = cls.started.pop()
+            if run.process.returncode is None:
+                run.kill()
 
     def printed(self) -> bytes:
         """All it printed, once it has ended."""
@@ -157,12 +169,14 @@ def allow(person: Person, ask: dict[str, Any], **more: object) -> None:
 
 
 @contextmanager
-def ended_by_pid(home: Path) -> Iterator[None]:
-    """Ends the node that a hook has started, which no fixture knows of."""
+def started_by_a_hook(node: RunningNode) -> Iterator[None]:
+    """Around the life of a node that a hook started, which no fixture knows of."""
     try:
+        until(node.answers, "a hook has started the node")
         yield
     finally:
-        pid = int(json.loads((home / "node.lock").read_text())["pid"])
+        Run.end_all()
+        pid = int(json.loads((node.home / "node.lock").read_text())["pid"])
         watching = os.pidfd_open(pid)
         try:
             os.kill(pid, signal.SIGTERM)

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,11 +13,12 @@ import pytest
 from node.agents.kits.wrapper import wrapper
 from tests.node.gate.hosts import LAUNCHER
 from tests.node.gate.sessions import (
+    Run,
     Session,
     allow,
     asks,
     card,
-    ended_by_pid,
+    started_by_a_hook,
     the_ask,
     waiting,
 )
@@ -49,9 +51,10 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def session(running_node: RunningNode, person: Person) -> Session:
+def session(running_node: RunningNode, person: Person) -> Iterator[Session]:
     running_node.rules(person, RULES)
-    return Session(running_node)
+    yield Session(running_node)
+    Run.end_all()
 
 
 def test_a_held_call_is_allowed_by_a_person(session: Session, person: Person) -> None:
@@ -238,19 +241,18 @@ def test_a_hook_meets_its_node_again_after_a_crash(session: Session, person: Per
     hook = session.before("Bash", PUSH)
     ask = the_ask(person)
     session.node.kill()
-    session.node.start()
-    person = session.node.person()
-    assert the_ask(person)["id"] == ask["id"]
-    allow(person, ask)
-    assert hook.word() == "allow"
-    assert len(asks(person)) == 1
+    with started_by_a_hook(session.node):
+        person = session.node.person()
+        assert the_ask(person)["id"] == ask["id"]
+        allow(person, ask)
+        assert hook.word() == "allow"
+        assert len(asks(person)) == 1
 
 
 def test_a_hook_starts_a_node_that_is_away(session: Session) -> None:
     session.node.kill()
     hook = session.before("Bash", PUSH)
-    with ended_by_pid(session.node.home):
-        until(session.node.answers, "the hook has started the node")
+    with started_by_a_hook(session.node):
         person = session.node.person()
         allow(person, the_ask(person))
         assert hook.word() == "allow"
@@ -268,12 +270,12 @@ def test_a_crash_at_the_hand_over_gives_one_allow_to_this_hook_alone(
     with suppress(ConnectionError):  # the node may be gone before it replies to the vote
         allow(person, ask)
     session.node.wait_dead()
-    session.node.start()
-    assert hook.word() == "allow"
-    person = session.node.person()
-    assert card(person, ask) == "handed"
-    assert session.before("Bash", PUSH, hold=0.3).word() == "deny"
-    assert len(asks(person)) == 2
+    with started_by_a_hook(session.node):
+        assert hook.word() == "allow"
+        person = session.node.person()
+        assert card(person, ask) == "handed"
+        assert session.before("Bash", PUSH, hold=0.3).word() == "deny"
+        assert len(asks(person)) == 2
 
 
 def test_a_hook_that_was_killed_leaves_the_ask_to_the_next(
