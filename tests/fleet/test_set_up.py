@@ -1,5 +1,6 @@
 """`deploy/up` on a machine with only Python, from a fresh copy of the checkout."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -31,10 +32,10 @@ def up(checkout: Path, here: Place, *more: str) -> subprocess.CompletedProcess[s
     return run([checkout / "deploy" / "up", *here.options, *more], here, cwd=here.home.parent)
 
 
-def health(here: Place) -> object:
-    connection = http.client.HTTPConnection("127.0.0.1", here.web_port, timeout=10)
-    connection.request("GET", "/healthz")
-    return json.loads(connection.getresponse().read())
+def is_well(here: Place) -> bool:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", here.web_port)) as page:
+        page.request("GET", "/healthz")
+        return json.loads(page.getresponse().read())["ok"] is True
 
 
 @pytest.mark.slow
@@ -42,7 +43,7 @@ def test_two_runs_of_up_leave_one_node(checkout: Path, here: Place) -> None:
     link = here.home.parent / "link"
     first = up(checkout, here, "--first-sign-in", str(link))
     assert first.returncode == 0
-    assert health(here) == {"ok": True, "version": "0.1.0"}
+    assert is_well(here)
     assert "#t=" in link.read_text()
     assert "#t=" not in first.stdout + first.stderr
     pid = here.facts()["pid"]
@@ -68,7 +69,7 @@ def test_in_the_foreground_it_stays_until_it_is_told_to_stop(
     with subprocess.Popen([*command, *link], env=here.environment, cwd=tmp_path) as process:
         until(lambda: here.facts() or process.poll() is not None, "the node serves")
         assert process.poll() is None
-        assert health(here) == {"ok": True, "version": "0.1.0"}
+        assert is_well(here)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert here.facts() == {}
