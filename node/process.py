@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -52,6 +53,7 @@ from web.app import make_app
 HELD_BY_ANOTHER = 5
 """Exit code that tells a starter to use the node that runs already."""
 TOKEN_BYTES = 4096
+BLOBS_NAMED = "SELECT blob FROM ask WHERE blob IS NOT NULL"
 STOP_S = 2.0
 SWITCH_S = 0.0002
 """The writer gives the interpreter up at every statement and must get it back soon; at the
@@ -229,6 +231,7 @@ class Node:
         sweeper: asyncio.Task[None] | None = None
         try:
             await self.answers.rule_open()
+            await self.reader.run(self._sweep_blobs)
             await runner.setup()
             await _listen(runner, self.settings.web_port)
             await self.socket.open()
@@ -257,6 +260,10 @@ class Node:
             "url": f"http://127.0.0.1:{port}/",
             "started": self.context.started,
         }
+
+    def _sweep_blobs(self, connection: sqlite3.Connection) -> None:
+        named = {bytes(blob) for (blob,) in connection.execute(BLOBS_NAMED)}
+        self.context.blobs.sweep(named.__contains__)
 
     def _recovered(self, transaction: Transaction) -> None:
         """The recovery words were used: no approval that is open may be decided any more."""

@@ -6,11 +6,14 @@ when no earlier hook still waits for it.
 """
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from node.desk import rows
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
+from node.desk.gate_verdict import not_decided, title_of, verdict_of
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
@@ -39,7 +42,8 @@ class GateDesk:
         self.context = context
         self._rules = rules_store
         self._waiting: Counter[str] = Counter()
-        self._locks: defaultdict[tuple[str, bytes], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: dict[tuple[str, bytes], asyncio.Lock] = {}
+        self._users: Counter[tuple[str, bytes]] = Counter()
 
     async def rules(self) -> Rules:
         """The rules in force (empty when none were ever applied)."""
@@ -47,14 +51,14 @@ class GateDesk:
 
     async def hold(self, hold: GateHold) -> GateVerdict:
         """Pick up a verdict by session and digest, or raise an ask and hold."""
-        content = await self._content(hold.call)
-        key = (hold.who.session, hold.call.digest)
-        async with self._locks[key]:
-            # From finding the ask to being counted as its waiter no other hook may come
-            # between, or two could wait for one verdict.
-            found = await self._find_or_raise(hold, content)
+        # From finding the ask to being counted as its waiter no other hook may come
+        # between, or two could wait for one verdict.
+        async with self._alone(hold.who.session, hold.call.digest):
+            found = await self._find(hold)
             if isinstance(found, GateVerdict):
                 return found
+            if found is None:
+                found = await self._raise(hold, await self._content(hold.call))
             self._waiting[found] += 1
         try:
             await self._until_closed(found, hold.hold_s)
@@ -63,6 +67,20 @@ class GateDesk:
             self._waiting[found] -= 1
             if not self._waiting[found]:
                 del self._waiting[found]
+
+    @asynccontextmanager
+    async def _alone(self, session: str, digest: bytes) -> AsyncIterator[None]:
+        """One hook at a time for one call of one session; forgotten when nobody waits."""
+        key = (session, digest)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self._users[key] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                del self._locks[key], self._users[key]
 
     async def handed_before(self, who: Asker, call: Call) -> bool:
         """Whether this call was handed over at `pre` and not yet asked at `permission`."""
@@ -152,11 +170,12 @@ class GateDesk:
             diff=call.diff,
         )
 
-    async def _find_or_raise(self, hold: GateHold, content: CallContent) -> GateVerdict | str:
+    async def _find(self, hold: GateHold) -> GateVerdict | str | None:
+        """Return a verdict, or the open ask that this call is, or None: it must be raised."""
         waiting = frozenset(self._waiting)
         rules = await self.rules()
 
-        def job(transaction: Transaction) -> GateVerdict | str:
+        def job(transaction: Transaction) -> GateVerdict | str | None:
             hear(transaction, hold.who, gate=True)
             repeated = self._same_invocation(transaction, hold)
             if repeated is not None:
@@ -171,9 +190,9 @@ class GateDesk:
                 if usable(row, transaction.now):
                     self._follow(transaction, hold, row.id)
                     return self._hand(transaction, row, hold, rules)
-            return self._raise(transaction, hold, content)
+            return None
 
-        return await self.context.writer.run("gate", job)
+        return await self.context.writer.run("gate_find", job)
 
     def _candidates(self, transaction: Transaction, hold: GateHold) -> list[AskRow]:
         """Open or unspent asks of this session for this very call, oldest first."""
@@ -207,9 +226,15 @@ class GateDesk:
                 " is unknown. Make the call again to ask anew.",
                 ask=self.context.short(ask.id),
             )
-        return self._verdict(transaction, ask)
+        return verdict_of(self.context, transaction, ask)
 
-    def _raise(self, transaction: Transaction, hold: GateHold, content: CallContent) -> str:
+    async def _raise(self, hold: GateHold, content: CallContent) -> str:
+        def job(transaction: Transaction) -> str:
+            return self._record(transaction, hold, content)
+
+        return await self.context.writer.run("gate", job)
+
+    def _record(self, transaction: Transaction, hold: GateHold, content: CallContent) -> str:
         match = hold.match
         version = self._rules.version
         ask = NewAsk(
@@ -298,36 +323,25 @@ class GateDesk:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
-                return self._not_decided(row)
+                return not_decided(self.context, row)
             return self._hand(transaction, row, hold, rules)
 
         return await self.context.writer.run("gate_hand_over", job)
-
-    def _not_decided(self, row: AskRow) -> GateVerdict:
-        short = self.context.short(row.id)
-        return GateVerdict(
-            allow=False,
-            sentence=f"Not decided yet: {short} still waits for a person, and the call did not"
-            " run. This is not a refusal. Go on with other work and repeat exactly this call"
-            " later; the answer is then picked up.",
-            ask=short,
-            printed_not_decided=True,
-        )
 
     def _hand(
         self, transaction: Transaction, row: AskRow, hold: GateHold, rules: Rules
     ) -> GateVerdict:
         """Hand the final to this hook: committed before anything is printed."""
         if row.state == AskState.VOID.value:
-            return self._verdict(transaction, row)
+            return verdict_of(self.context, transaction, row)
         if row.outcome == Outcome.ALLOWED.value:
             match = rules.match(hold.call.tool, hold.call.arguments, hold.call.cwd)
             if match is not None and match.action == "deny":
-                return self._verdict(transaction, void(transaction, row, Void.RULES))
+                return verdict_of(self.context, transaction, void(transaction, row, Void.RULES))
         standing = rows.standing(transaction.connection, row)
         decided = give(standing, hold.who.session, now=transaction.now)
         if decided is Give.VOID_USE_BY:
-            return self._verdict(transaction, void(transaction, row, Void.USE_BY))
+            return verdict_of(self.context, transaction, void(transaction, row, Void.USE_BY))
         if decided is not Give.HAND:
             return GateVerdict(
                 allow=False,
@@ -341,37 +355,9 @@ class GateDesk:
             sha256(hold.invocation.encode()),
             row.id,
         )
-        return self._verdict(transaction, row)
-
-    def _verdict(self, transaction: Transaction, row: AskRow) -> GateVerdict:
-        short = self.context.short(row.id)
-        people = dict(transaction.rows("SELECT id, name FROM person"))
-        answer = rows.words(transaction.connection, row).answer
-        by = people.get(row.closed_by or "", "a person")
-        because = f": {answer.because}" if answer and answer.because else "."
-        allowed = row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
-        if allowed:
-            sentence = f"Allowed by {by} ({short}){because}"
-        elif row.state == AskState.VOID.value:
-            sentence = f"{short} was allowed by {by}, but it is void: {row.handover_why}."
-        elif row.outcome == Outcome.DENIED.value:
-            sentence = f"Denied by {by} ({short}){because}"
-        elif row.outcome == Outcome.EXPIRED.value:
-            sentence = f"{short}: the deadline passed and nobody answered, so the call may not run."
-        else:
-            sentence = f"{short} was withdrawn, so the call may not run."
-        return GateVerdict(allow=allowed, sentence=sentence, ask=short)
+        return verdict_of(self.context, transaction, row)
 
 
 def usable(row: AskRow, now: int) -> bool:
     """Whether a verdict may still be picked up by a later, identical call."""
     return row.use_by is not None and now < row.use_by
-
-
-def title_of(content: CallContent) -> str:
-    """Return the title of a held call: its summary, cut to what a title may have."""
-    title = f"{content.tool}: {content.summary}" if content.summary else content.tool
-    title = " ".join(title.split()) or content.tool
-    if len(title) > limits.TITLE_CHARACTERS:
-        title = title[: limits.TITLE_CHARACTERS - 1] + "…"
-    return title

@@ -14,9 +14,11 @@ from node.desk.context import Context
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.rows import select, standing
+from node.desk.sign_in import LIFE_MS
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
+from sync.limits import DAY_MS
 
 LONGEST_S = 30.0
 """Between two looks at most: leases are renewed without a signal, clocks are stepped."""
@@ -24,6 +26,8 @@ SHORTEST_S = 0.25
 """After any change a new deadline may be nearer; a burst of changes is one look."""
 MOMENT_S = 0.01
 TIDY_EVERY_MS = 10 * 60_000
+SESSION_KEPT_MS = 30 * DAY_MS
+"""A session that nobody heard of for a month has nothing left to show."""
 
 _log = logging.getLogger("askmesh.sweeper")
 
@@ -128,5 +132,13 @@ class Sweeper:
 
 
 def _tidy(transaction: Transaction) -> None:
+    """Drop what is only of use for a while and proves nothing."""
     forget_old(transaction)
     trim_events(transaction)
+    now = transaction.now
+    transaction.run("DELETE FROM tool_use WHERE at < ?", now - DAY_MS)
+    for kind, life in LIFE_MS.items():
+        transaction.run(
+            "DELETE FROM person_session WHERE kind = ? AND last_used < ?", kind, now - life
+        )
+    transaction.run("DELETE FROM agent_session WHERE last_heard < ?", now - SESSION_KEPT_MS)

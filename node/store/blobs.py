@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from node.store.connection import failure
@@ -61,6 +62,22 @@ class Blobs:
         if sha256(data) != name:
             raise NotFound("The content of this call is not here, or is damaged.")
         return data[SALT_BYTES:]
+
+    def sweep(self, known: Callable[[bytes], bool]) -> int:
+        """Remove what no ask names: left by a crash, or by an ask that was refused.
+
+        Call it before anything new can be stored. Return how many were removed.
+        """
+        removed = 0
+        for path in self._folder.iterdir():
+            try:
+                keep = known(bytes.fromhex(path.name))
+            except ValueError:
+                keep = False
+            if not keep:
+                path.unlink(missing_ok=True)
+                removed += 1
+        return removed
 
     def has(self, name: bytes) -> bool:
         """Whether the blob is here (its content is checked when it is read)."""

@@ -6,6 +6,7 @@ the group. aiosqlite's public interface cannot run a whole job on its thread, he
 """
 
 import asyncio
+import contextlib
 import logging
 import queue
 import sqlite3
@@ -110,6 +111,10 @@ class Writer:
             if group:
                 done = self._commit(group)
                 self._loop.call_soon_threadsafe(self._tell, done)
+        # While readers are open, closing alone would leave the last commits outside of the
+        # one file that people copy.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
 
     def _commit(self, group: list[_Asked]) -> list[_Done]:
@@ -123,7 +128,9 @@ class Writer:
             self._connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 -- every caller is told, whatever it was
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+                # Where even this fails, the next BEGIN fails too, and says so.
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
             told = failure(error)
             return [_Done(asked, None, told, ()) for asked in group]
         for asked in group:
@@ -168,7 +175,11 @@ class Writer:
     def _tell(self, done: list[_Done]) -> None:
         changes = [change for item in done for change in item.changes]
         if changes:
-            self._published(changes)
+            try:
+                self._published(changes)
+            except Exception:
+                # What is committed is committed: its callers must still hear of it.
+                _log.exception("publishing changes failed")
         for item in done:
             future = item.asked.future
             if future.cancelled():

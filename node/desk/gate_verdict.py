@@ -1,0 +1,53 @@
+"""What the gate tells an agent: sentences that say who decided and what to do next."""
+
+from node.desk import rows
+from node.desk.context import Context
+from node.desk.protocols import GateVerdict
+from node.desk.raising import CallContent
+from node.desk.rows import AskRow
+from node.store.transaction import Transaction
+from sync import limits
+from sync.decide.ask import AskState, Outcome
+
+
+def not_decided(context: Context, row: AskRow) -> GateVerdict:
+    """Return the deny of a gate whose time is over while the ask stays open."""
+    short = context.short(row.id)
+    return GateVerdict(
+        allow=False,
+        sentence=f"Not decided yet: {short} still waits for a person, and the call did not"
+        " run. This is not a refusal. Go on with other work and repeat exactly this call"
+        " later; the answer is then picked up.",
+        ask=short,
+        printed_not_decided=True,
+    )
+
+
+def verdict_of(context: Context, transaction: Transaction, row: AskRow) -> GateVerdict:
+    """Return what the gate prints about an ask that is closed."""
+    short = context.short(row.id)
+    people = dict(transaction.rows("SELECT id, name FROM person"))
+    answer = rows.words(transaction.connection, row).answer
+    by = people.get(row.closed_by or "", "a person")
+    because = f": {answer.because}" if answer and answer.because else "."
+    allowed = row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
+    if allowed:
+        sentence = f"Allowed by {by} ({short}){because}"
+    elif row.state == AskState.VOID.value:
+        sentence = f"{short} was allowed by {by}, but it is void: {row.handover_why}."
+    elif row.outcome == Outcome.DENIED.value:
+        sentence = f"Denied by {by} ({short}){because}"
+    elif row.outcome == Outcome.EXPIRED.value:
+        sentence = f"{short}: the deadline passed and nobody answered, so the call may not run."
+    else:
+        sentence = f"{short} was withdrawn, so the call may not run."
+    return GateVerdict(allow=allowed, sentence=sentence, ask=short)
+
+
+def title_of(content: CallContent) -> str:
+    """Return the title of a held call: its summary, cut to what a title may have."""
+    title = f"{content.tool}: {content.summary}" if content.summary else content.tool
+    title = " ".join(title.split()) or content.tool
+    if len(title) > limits.TITLE_CHARACTERS:
+        title = title[: limits.TITLE_CHARACTERS - 1] + "…"
+    return title
