@@ -5,7 +5,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sync.errors import BadEntry
@@ -59,6 +59,7 @@ def test_every_type_has_facts() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_facts_round_trip(kind: EntryType, data: st.DataObject) -> None:
     facts = data.draw(strategy(say.FACTS[kind]))
@@ -68,6 +69,7 @@ def test_facts_round_trip(kind: EntryType, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", TEXTS, ids=lambda kind: kind.__name__)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_texts_round_trip_behind_their_salt(kind: type[say.Part], data: st.DataObject) -> None:
     text = data.draw(strategy(kind))
@@ -78,6 +80,7 @@ def test_texts_round_trip_behind_their_salt(kind: type[say.Part], data: st.DataO
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_newer_field_is_ignored(kind: EntryType, data: st.DataObject) -> None:
     facts = data.draw(strategy(say.FACTS[kind]))
@@ -86,6 +89,7 @@ def test_a_newer_field_is_ignored(kind: EntryType, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
+@settings(max_examples=25)
 @given(junk=st.binary(max_size=80))
 @example(junk=b"")
 @example(junk=b"null")
