@@ -61,7 +61,7 @@ class Command:
             env=self.environment(),
             cwd=self.project,
             start_new_session=True,
-            timeout=60,
+            timeout=100,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-WAIT_S: Final = 30.0
+WAIT_S: Final = 60.0
 
 
 class Screen:
