@@ -5,8 +5,7 @@ learns nothing and tries again, as bridge and page do: agents under the same req
 a person after looking. What was acknowledged must still be there, and nothing twice.
 """
 
-import http.client
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from node.bridge.client import NodeAway, Refused
 from sync.log.kinds import EntryType
+from tests.fleet.crashing import GONE, restart
 from tests.fleet.history import check_life, entries
 from tests.running import Person, RunningNode
 
@@ -27,7 +27,6 @@ BALLOTS: dict[str, dict[str, Any]] = {
     "question": {"decision": "answer", "choice": "1", "because": "it is time"},
     "approval": {"decision": "allow", "because": "it is time"},
 }
-GONE = (NodeAway, OSError, http.client.HTTPException)
 
 
 class Caller:
@@ -70,22 +69,6 @@ class Caller:
 
         shown: dict[str, Any] = self.carry(step)
         return shown
-
-
-@pytest.fixture(scope="module")
-def home_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """One directory for all crashes: it outlives every one of them."""
-    node = RunningNode(tmp_path_factory.mktemp("crashes") / "home")
-    node.start()
-    node.person()
-    yield node
-    node.stop()
-
-
-def restart(node: RunningNode, stop: str) -> None:
-    """Start the node anew, to be killed at a stop point."""
-    node.kill()
-    node.start(stop=stop)
 
 
 @pytest.fixture
