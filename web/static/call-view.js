@@ -72,7 +72,10 @@ function argumentFields(call, reading) {
     return { fields, folded };
   }
   const whole = isWhole(call.diff);
-  const entries = Object.entries(value);
+  // The canonical text sorts the names; a command is what one looks for first.
+  const entries = Object.entries(value).sort(
+    ([a], [b]) => Number(b === "command") - Number(a === "command"),
+  );
   if (entries.length === 0) fields.append(make("p", { class: "dim", text: "No arguments." }));
   for (const [name, content] of entries) {
     if (whole && IN_DIFF.has(name)) {

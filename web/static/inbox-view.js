@@ -50,7 +50,7 @@ export class InboxView {
     this.explicit = id !== null;
     show(this.missing, false);
     if (id === null) {
-      this.changed();
+      this.update();
       if (before !== null) this.focusRow(before);
       return;
     }

@@ -67,8 +67,7 @@ export class Link {
     if (this.resting === resting) return;
     this.resting = resting;
     if (resting) this.close();
-    // What was missed in between is read first.
-    else this.again(true);
+    else if (this.lookTimer !== undefined) this.open();
   }
 
   open() {
@@ -126,6 +125,11 @@ export class Link {
     }
     if (this.lookTimer === undefined) return;
     this.open();
+  }
+
+  /** Read the snapshot; the stream goes on. */
+  catchUp() {
+    this.ends.reread().catch(() => this.again(false));
   }
 
   /** After sleep, timers and sockets may both be dead without a word. */

@@ -6,7 +6,7 @@ import { Answering } from "./answering.js";
 import { Badge } from "./badge.js";
 import { Drafts } from "./drafts.js";
 import { byId, setAttribute, setText, show } from "./elements.js";
-import { Inbox } from "./inbox.js";
+import { Inbox, overdue } from "./inbox.js";
 import { InboxView } from "./inbox-view.js";
 import { Keys } from "./keys.js";
 import { Link } from "./link.js";
@@ -51,6 +51,8 @@ export class Page {
     byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
     this.rereading = false;
+    /** Open asks whose deadline has passed, when last looked. */
+    this.late = 0;
     this.link = new Link({
       since: () => this.inbox.n,
       change: (change) => this.take(change),
@@ -187,10 +189,10 @@ export class Page {
   tick() {
     if (document.hidden || byId("views").hidden) return;
     const now = this.inbox.now();
-    const due = [...this.inbox.asks.values()].some(
-      (ask) => ask.card.open && ask.deadline !== null && ask.deadline <= now && ask.deadline > now - 2 * TICK_MS,
-    );
-    if (due) this.inbox.changed();
+    const late = [...this.inbox.asks.values()].filter((ask) => overdue(ask, now)).length;
+    const passed = late !== this.late;
+    this.late = late;
+    if (passed) this.inbox.changed();
     else if (!this.inboxView.element.hidden) this.inboxView.tick();
     else if (!this.agents.element.hidden) this.agents.update();
   }

@@ -2,45 +2,46 @@
 /** @import * as T from "./types.js" */
 /** @import { Link } from "./link.js" */
 
+/** A keeper that says nothing for this long may be frozen: an own stream is opened. */
+const KEEPER_MS = 3_000;
+const LOOK_MS = 500;
+
 /**
  * Browsers allow six connections to one address; a stream for each of many tabs would
- * use them up and hold every answer back. So one tab keeps its stream always, others only
- * while they can be seen; hidden ones listen to what the keeper hears.
+ * use them up and hold every answer back. So one tab keeps the stream and tells the
+ * others what it hears.
  *
- * @typedef {{change: T.Change} | {beat: {n: number, now: number}}} Heard
+ * @typedef {{before: number} & ({change: T.Change} | {beat: {n: number, now: number}})} Heard
  */
 export class StreamShare {
   /** @param {string} storeId @param {Link} link */
   constructor(storeId, link) {
     this.link = link;
     this.name = `askmesh:${storeId}:stream`;
+    this.shared = "locks" in navigator;
     this.channel = new BroadcastChannel(this.name);
     this.keeper = false;
     this.running = false;
     this.letGo = () => {};
-    const { change, beat } = link.ends;
-    link.ends.change = (value) => {
-      change(value);
-      if (this.keeper) this.channel.postMessage({ change: value });
-    };
-    link.ends.beat = (value) => {
-      beat(value);
-      if (this.keeper) this.channel.postMessage({ beat: value });
-    };
+    /** @type {number | undefined} */
+    this.timer = undefined;
+    const { change, beat, since } = link.ends;
+    link.ends.change = (value) => this.tell({ before: since(), change: value }, () => change(value));
+    link.ends.beat = (value) => this.tell({ before: since(), beat: value }, () => beat(value));
     this.channel.addEventListener("message", (event) => this.hear(event.data, change, beat));
-    document.addEventListener("visibilitychange", () => this.settle());
   }
 
   /** Follow the changes, by an own stream or by the keeper's. */
   start() {
     this.running = true;
+    this.link.resting = this.shared;
     this.link.start();
-    this.settle();
-    if (!("locks" in navigator)) return;
+    if (!this.shared) return;
+    this.timer = window.setInterval(() => this.look(), LOOK_MS);
     void navigator.locks.request(this.name, () => {
       if (!this.running) return undefined;
       this.keeper = true;
-      this.settle();
+      this.link.rest(false);
       return new Promise((resolve) => (this.letGo = () => resolve(undefined)));
     });
   }
@@ -50,13 +51,19 @@ export class StreamShare {
     this.running = false;
     this.keeper = false;
     this.letGo();
+    window.clearInterval(this.timer);
     this.link.stop();
   }
 
-  settle() {
-    if (!this.running) return;
-    const own = this.keeper || document.visibilityState === "visible" || !("locks" in navigator);
-    this.link.rest(!own);
+  /** @param {Heard} heard @param {() => void} take */
+  tell(heard, take) {
+    if (this.keeper) this.channel.postMessage(heard);
+    take();
+  }
+
+  look() {
+    const silence = Date.now() - this.link.heard;
+    if (this.link.resting && silence > KEEPER_MS) this.link.rest(false);
   }
 
   /**
@@ -65,8 +72,11 @@ export class StreamShare {
    * @param {(beat: {n: number, now: number}) => void} beat
    */
   hear(heard, change, beat) {
-    if (!this.running || !this.link.resting) return;
+    if (!this.running || this.keeper) return;
+    this.link.rest(true);
     this.link.hear();
+    // The keeper knew more than this tab does: something was missed.
+    if (heard.before > this.link.ends.since()) this.link.catchUp();
     if ("change" in heard) change(heard.change);
     else beat(heard.beat);
   }
