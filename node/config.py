@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from sync.errors import Invalid, StoreError, StoreHeld
 LOCK_FILE = "node.lock"
 FACTS_FILE = "node.json"
 SETTINGS_FILE = "settings.json"
+LOOKERS_S = 0.5
+"""`askmesh status` and others hold the lock for an instant to see whether a node does."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
@@ -61,9 +64,7 @@ def lock(home: Path, facts: dict[str, Any]) -> int:
             f"The data directory {home} cannot be written: {error.strerror}.",
             hint="Make it writable, then start again.",
         ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _held(descriptor):
         holder = read(path).get("pid", "unknown")
         os.close(descriptor)
         raise StoreHeld(
@@ -73,6 +74,20 @@ def lock(home: Path, facts: dict[str, Any]) -> int:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(facts).encode(), 0)
     return descriptor
+
+
+def _held(descriptor: int) -> bool:
+    """Take the lock, if need be after those who only look whether it is held."""
+    until = time.monotonic() + LOOKERS_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
 
 
 def read(path: Path) -> dict[str, Any]:
