@@ -151,11 +151,17 @@ def waiting(person: Person) -> list[dict[str, Any]]:
 
 def the_ask(person: Person, *, open_asks: int = 1) -> dict[str, Any]:
     """The latest open ask, once there are so many."""
-    found: list[dict[str, Any]] = until(
-        lambda: (now := waiting(person)) and len(now) == open_asks and now,
-        f"{open_asks} open asks",
-    )
-    return found[-1]
+
+    def found() -> list[dict[str, Any]]:
+        now = waiting(person)
+        return now if len(now) == open_asks else []
+
+    try:
+        asked: list[dict[str, Any]] = until(found, f"{open_asks} open asks", 40)
+    except AssertionError as error:
+        ended = [run.printed() for run in Run.started if run.process.poll() is not None]
+        raise AssertionError(f"{error}; hooks that ended printed {ended}") from None
+    return asked[-1]
 
 
 def card(person: Person, ask: dict[str, Any]) -> str:
