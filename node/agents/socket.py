@@ -78,10 +78,7 @@ class AgentSocket:
             task.cancel()
         await self._runner.cleanup()
         if self._bound is not None:
-            path, inode = self._bound
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_ino == inode:
-                    path.unlink()
+            remove_socket(*self._bound, home=Path(self._home))
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
@@ -140,6 +137,15 @@ def bound_socket(path: Path) -> tuple[socket.socket, int]:
     finally:
         os.umask(before)
     return listening, path.stat().st_ino
+
+
+def remove_socket(path: Path, inode: int, *, home: Path) -> None:
+    """Remove the socket unless a successor's stands there, and the short folder made for it."""
+    with contextlib.suppress(OSError):
+        if path.stat().st_ino == inode:
+            path.unlink()
+            if path.parent != home.absolute():
+                path.parent.rmdir()
 
 
 @web.middleware

@@ -3,36 +3,25 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp_types import Implementation
+from mcp import Client
 
 from node.agents.door import McpDoor
 from node.bridge.start import launcher
 from node.limits import WAIT_CLAUDE_S, WAIT_UNKNOWN_HOST_S
+from tests.fleet.official_client import ERAS, connected
 from tests.node.agents.conftest import Node
 from tests.node.agents.double import DeskDouble, full
 
-ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 
-
-@asynccontextmanager
-async def client(
+def client(
     node: Node, mode: str, *, name: str = "own-bot", environment: dict[str, str] | None = None
-) -> AsyncIterator[Client]:
+) -> AbstractAsyncContextManager[Client]:
     """The official client, with a bridge process of its own."""
-    words = ["-I", "-S", launcher(), "mcp", "--home", str(node.home), "--no-start"]
-    server = StdioServerParameters(command=sys.executable, args=words, env=environment, cwd="/")
-    info = Implementation(name=name, version="0")
-    connected: Any = Client(stdio_client(server), mode=mode, client_info=info)
-    async with connected as found:
-        yield found
+    return connected(node.home, mode, "--no-start", name=name, environment=environment)
 
 
 @pytest.fixture(params=ERAS)
@@ -42,23 +31,23 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 async def test_the_eras_in_use_are_spoken(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
-        assert connected.protocol_version == ERAS[mode]
-        tools = (await connected.list_tools()).tools
+    async with client(node, mode) as session:
+        assert session.protocol_version == ERAS[mode]
+        tools = (await session.list_tools()).tools
     assert [tool.name for tool in tools][:2] == ["flag", "await_answer"]
     assert all(tool.output_schema and tool.description for tool in tools)
 
 
 async def test_replies_are_structured_and_told_in_a_sentence(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
+    async with client(node, mode) as session:
         # The client itself checks the structure against the tool's schema.
-        await connected.list_tools()
-        flagged = await connected.call_tool("flag", {"kind": "question", "title": "Which port?"})
+        await session.list_tools()
+        flagged = await session.call_tool("flag", {"kind": "question", "title": "Which port?"})
         assert flagged.structured_content is not None
         node.desk.answer(1)
         arguments = {"id": flagged.structured_content["full_id"]}
-        answer = await connected.call_tool("await_answer", arguments)
-        pending = await connected.call_tool("pending", {})
+        answer = await session.call_tool("await_answer", arguments)
+        pending = await session.call_tool("pending", {})
     assert answer.structured_content is not None
     assert answer.structured_content["choice"] == "8000"
     assert "answered by Ada: chose “8000”" in str(answer.content)
@@ -67,9 +56,9 @@ async def test_replies_are_structured_and_told_in_a_sentence(node: Node, mode: s
 
 
 async def test_misuse_is_an_error_that_the_agent_can_read(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
-        result = await connected.call_tool("flag", {"kind": "question", "titel": "x"})
-        unknown = await connected.call_tool("answer", {})
+    async with client(node, mode) as session:
+        result = await session.call_tool("flag", {"kind": "question", "titel": "x"})
+        unknown = await session.call_tool("answer", {})
     assert result.is_error
     assert "no argument `titel`; it takes" in str(result.content)
     assert unknown.is_error
@@ -84,9 +73,9 @@ async def test_progress_is_told_while_a_call_waits(node: Node, mode: str) -> Non
         assert (total, message) == (None, "waiting for a person")
         node.desk.happened()
 
-    async with client(node, mode) as connected:
+    async with client(node, mode) as session:
         waiting = asyncio.create_task(
-            connected.call_tool("await_answer", {"id": full(1)}, progress_callback=tell)
+            session.call_tool("await_answer", {"id": full(1)}, progress_callback=tell)
         )
         await node.desk.until(lambda: len(told) == 3)
         node.desk.answer(1)
@@ -95,31 +84,31 @@ async def test_progress_is_told_while_a_call_waits(node: Node, mode: str) -> Non
 
 
 async def test_a_cancelled_call_releases_its_waiter(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
-        waiting = asyncio.create_task(connected.call_tool("await_answer", {"id": full(1)}))
+    async with client(node, mode) as session:
+        waiting = asyncio.create_task(session.call_tool("await_answer", {"id": full(1)}))
         await node.desk.until(lambda: node.desk.waits)
         waiting.cancel()
         await node.desk.until(lambda: node.desk.released == [full(1)])
-        assert not (await connected.call_tool("whoami", {})).is_error
+        assert not (await session.call_tool("whoami", {})).is_error
 
 
 async def test_a_client_that_ends_releases_its_waiter(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
-        waiting = asyncio.create_task(connected.call_tool("await_answer", {"id": full(1)}))
+    async with client(node, mode) as session:
+        waiting = asyncio.create_task(session.call_tool("await_answer", {"id": full(1)}))
         await node.desk.until(lambda: node.desk.waits)
         waiting.cancel()
     await node.desk.until(lambda: node.desk.released == [full(1)])
 
 
 async def test_a_call_in_flight_outlives_the_stop_of_the_node(node: Node, mode: str) -> None:
-    async with client(node, mode) as connected:
-        waiting = asyncio.create_task(connected.call_tool("await_answer", {"id": full(1)}))
+    async with client(node, mode) as session:
+        waiting = asyncio.create_task(session.call_tool("await_answer", {"id": full(1)}))
         await node.desk.until(lambda: node.desk.waits)
         await node.restart()
         await node.desk.until(lambda: len(node.desk.waits) == 2)
         node.desk.answer(1)
         answer = await waiting
-        assert (await connected.call_tool("whoami", {})).structured_content
+        assert (await session.call_tool("whoami", {})).structured_content
     assert answer.structured_content is not None
     assert answer.structured_content["state"] == "answered"
     ids = {request for name, _, request, _ in node.desk.calls if name == "await_answer"}
@@ -133,9 +122,9 @@ async def test_a_wait_lasts_as_long_as_the_host_allows(
     node: Node, mode: str, name: str, limit: float
 ) -> None:
     node.desk.answer(1)
-    async with client(node, mode, name=name) as connected:
-        await connected.call_tool("await_answer", {"id": full(1)})
-        seen = await connected.call_tool("whoami", {})
+    async with client(node, mode, name=name) as session:
+        await session.call_tool("await_answer", {"id": full(1)})
+        seen = await session.call_tool("whoami", {})
     assert node.desk.calls[0][3] == (full(1), limit)
     assert seen.structured_content is not None
     assert seen.structured_content["wait_limit_s"] == limit
@@ -143,8 +132,8 @@ async def test_a_wait_lasts_as_long_as_the_host_allows(
 
 async def test_the_session_is_the_one_the_host_names(node: Node, mode: str) -> None:
     environment = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "c-1"}
-    async with client(node, mode, name="claude-code", environment=environment) as connected:
-        seen = await connected.call_tool("whoami", {})
+    async with client(node, mode, name="claude-code", environment=environment) as session:
+        seen = await session.call_tool("whoami", {})
     assert seen.structured_content is not None
     assert (seen.structured_content["agent"], seen.structured_content["session"]) == (
         "claude",

@@ -1,6 +1,7 @@
 """The Unix socket: whom it serves, with what, and how it ends."""
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -13,6 +14,7 @@ import pytest
 
 import node.agents.socket as module
 from node.agents.asker import Peer
+from node.agents.routes import AgentRoutes
 from node.agents.socket import AgentSocket
 from node.bridge import client
 from node.bridge.client import Refused
@@ -289,6 +291,33 @@ async def test_a_dead_nodes_socket_is_replaced(home: Path) -> None:
     await serving.open()
     assert await asyncio.to_thread(client.get, str(home), "/agent/node") == {"now": 1}
     await serving.close()
+
+
+async def test_a_long_path_is_served_from_a_short_folder_that_goes_with_the_node(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / ("d" * 60) / ("e" * 60)
+    home.mkdir(parents=True)
+    desk = DeskDouble()
+    serving = AgentSocket(str(home), desk, GateDouble(desk), version="0")
+    path = Path(await serving.open())
+    assert len(str(path)) < 100
+    assert await asyncio.to_thread(client.get, str(home), "/agent/node") == {"now": 1}
+    await serving.close()
+    assert not path.parent.exists()
+
+
+def test_the_routes_are_these_and_none_of_them_answers_or_grants() -> None:
+    desk = DeskDouble()
+    routes = AgentRoutes(desk, GateDouble(desk), contextlib.nullcontext).table()
+    assert sorted(f"{route.method} {route.path}" for route in routes) == sorted(
+        [
+            *(f"POST /agent/{name}" for name in (*ROUTES, "show")),
+            "POST /agent/hook/claude",
+            "GET /agent/node",
+            "GET /agent/watch",
+        ]
+    )
 
 
 async def test_a_stopped_node_leaves_its_successors_socket_alone(node: Node) -> None:
