@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -84,6 +84,27 @@ def test_the_wheel_runs_its_own_code_whatever_lies_around(
     assert run([askmesh, "down"], here, cwd=repository).returncode == 0
 
 
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+CALL = {
+    "hook_event_name": "PreToolUse",
+    "session_id": "s1",
+    "transcript_path": "/nowhere",
+    "permission_mode": "default",
+    "tool_name": "Bash",
+    "tool_input": {"command": "true"},
+    "tool_use_id": "toolu_1",
+}
+
+
 @pytest.mark.slow
 def test_bridge_and_hook_of_the_wheel_run_there_too(
     installed: Path, repository: Path, here: Place, tmp_path: Path
@@ -91,28 +112,35 @@ def test_bridge_and_hook_of_the_wheel_run_there_too(
     askmesh = installed / "bin" / "askmesh"
     link = ["--first-sign-in", str(tmp_path / "link")]
     assert run([askmesh, "up", *here.options, *link], here, cwd=repository).returncode == 0
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-    replied = subprocess.run(
-        [askmesh, "mcp"],
-        input=json.dumps(hello) + "\n",
-        cwd=repository,
+    server = first_line([askmesh, "mcp"], INITIALIZE, here, repository)
+    assert json.loads(server)["result"]["serverInfo"]["name"] == "askmesh"
+    # No rule is applied, so the host decides; anything gone wrong would print a deny.
+    hook = [askmesh, "hook", "claude", "PreToolUse", "--home", here.home]
+    assert first_line(hook, {**CALL, "cwd": str(repository)}, here, repository) == ""
+
+
+def first_line(
+    command: Sequence[str | Path], line: Mapping[str, object], here: Place, cwd: Path
+) -> str:
+    """Send one JSON line to a program that reads it, and return the first it prints."""
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
         env=here.environment,
-        check=False,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
-    )
-    print(replied.stdout, replied.stderr)
-    assert json.loads(replied.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "askmesh"
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(line) + "\n")
+        process.stdin.flush()
+        if line is not INITIALIZE:
+            process.stdin.close()  # a hook reads to the end; a bridge ends with its input
+        printed = process.stdout.readline()
+        process.stdin.close()
+        assert process.wait(30) == 0
+    return printed
 
 
 @pytest.mark.parametrize("isolated", [True, False])
