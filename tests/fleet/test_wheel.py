@@ -115,7 +115,7 @@ def test_bridge_and_hook_of_the_wheel_run_there_too(
     server = first_line([askmesh, "mcp"], INITIALIZE, here, repository)
     assert json.loads(server)["result"]["serverInfo"]["name"] == "askmesh"
     # No rule is applied, so the host decides; anything gone wrong would print a deny.
-    hook = [askmesh, "hook", "claude", "PreToolUse", "--home", here.home]
+    hook: list[str | Path] = [askmesh, "hook", "claude", "PreToolUse", "--home", here.home]
     assert first_line(hook, {**CALL, "cwd": str(repository)}, here, repository) == ""
 
 
