@@ -1,5 +1,6 @@
 """The rules in force: kept in the log, parsed once a version."""
 
+import asyncio
 import sqlite3
 
 from node.desk import persons
@@ -14,6 +15,8 @@ from sync.log.kinds import EntryType
 from web.desk import Viewer
 from web.views import RulesView
 
+Record = tuple[bytes, str, str, str, str, int]
+"""Entry hash, name, version, source, the name of who applied them, when."""
 LATEST = "SELECT entry, name, version, source, by_name, at FROM rules ORDER BY n DESC LIMIT 1"
 
 
@@ -28,25 +31,27 @@ class RulesStore:
 
     async def in_force(self) -> Rules:
         """Return the rules in force, as they stand in the store now."""
+        return (await self._latest_parsed())[1]
+
+    async def _latest_parsed(self) -> tuple[Record | None, Rules]:
         record = await self.context.reader.run(_latest)
-        if record is None:
-            return self._parsed
-        _, name, version, source, _, _ = record
-        if version != self.version:
-            self._parsed = parse(source, name)
+        if record is not None and record[2] != self.version:
+            _, name, version, source, _, _ = record
+            # Many rules on one tool take half a second to hold against each other.
+            self._parsed = await asyncio.to_thread(parse, source, name)
             self.version = version
-        return self._parsed
+        return record, self._parsed
 
     async def view(self) -> RulesView | None:
         """Return the rules in force as they are shown."""
-        record = await self.context.reader.run(_latest)
-        return None if record is None else _view(record)
+        record, rules = await self._latest_parsed()
+        return None if record is None else _view(record, len(rules.rules))
 
     async def apply(
         self, viewer: Viewer, *, name: str, source: str, replaces: str | None
     ) -> RulesView:
         """Put rules into force. Raises `RulesRefused`, `NotAllowed`, `Conflict`."""
-        parse(source, name)
+        parsed = await asyncio.to_thread(parse, source, name)
 
         def job(transaction: Transaction) -> RulesView:
             person = persons.everyone(transaction.connection).get(viewer.person)
@@ -79,25 +84,23 @@ class RulesStore:
             after = _latest(transaction.connection)
             if after is None:
                 raise Conflict
-            return _view(after)
+            return _view(after, len(parsed.rules))
 
         return await self.context.writer.run("apply_rules", job)
 
 
-def _latest(
-    connection: sqlite3.Connection,
-) -> tuple[bytes, str, str, str, str, int] | None:
-    record: tuple[bytes, str, str, str, str, int] | None = connection.execute(LATEST).fetchone()
+def _latest(connection: sqlite3.Connection) -> Record | None:
+    record: Record | None = connection.execute(LATEST).fetchone()
     return record
 
 
-def _view(record: tuple[bytes, str, str, str, str, int]) -> RulesView:
+def _view(record: Record, count: int) -> RulesView:
     _, name, version, source, by_name, at = record
     return RulesView(
         name=name,
         version=version,
         applied_at=at,
         applied_by=by_name,
-        count=len(parse(source, name).rules),
+        count=count,
         source=source,
     )
