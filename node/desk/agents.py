@@ -278,12 +278,13 @@ class AgentDesk:
                 left = until - time.monotonic()
                 if state is None or state.state != AskState.WAITING.value or left <= 0:
                     return
+                # Also before the first wait: a host then knows at once that this may take long.
+                if progress is not None:
+                    await progress((context.clock.now() - row.created) / 1000)
                 try:
                     await asyncio.wait_for(changed.wait(), min(left, PROGRESS_EVERY_S))
                 except TimeoutError:
                     await self.heard(who)
-                    if progress is not None:
-                        await progress((context.clock.now() - row.created) / 1000)
 
     async def _take(self, who: Asker, ask: str, request: str, *, take_over: bool) -> Answer:
         stored = name("take", who.session, request)
