@@ -130,3 +130,6 @@ PASSPHRASE_CHARACTERS_MAX: Final = 256
 
 WAITING_SIGN_INS: Final = 8
 """Sign-ins by six digits that may wait at one time; more would be an attack."""
+
+RECOVERY_BANNER_MS: Final = 7 * 24 * 3_600_000
+"""Everyone who looks within a week must learn that the recovery words were used."""

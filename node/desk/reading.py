@@ -65,7 +65,7 @@ class Reading:
                 sessions=looking.sessions(),
                 rules=rules,
                 counts=looking.counts(),
-                banners=banners(connection),
+                banners=banners(connection, looking.now),
             )
 
         return await self.context.reader.run(read)
@@ -210,7 +210,7 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
-                "banners": banners(connection),
+                "banners": banners(connection, looking.now),
             }
 
         return await self.context.reader.run(read)
@@ -222,10 +222,10 @@ def last_number(connection: sqlite3.Connection) -> int:
     return int(number)
 
 
-def banners(connection: sqlite3.Connection) -> list[str]:
+def banners(connection: sqlite3.Connection, now: int) -> list[str]:
     """Return what every page must say at its top."""
-    recovered = connection.execute("SELECT 1 FROM local WHERE name = 'recovered'").fetchone()
-    if recovered is None:
+    row = connection.execute("SELECT value FROM local WHERE name = 'recovered'").fetchone()
+    if row is None or now - int(row[0]) > limits.RECOVERY_BANNER_MS:
         return []
     return [
         (
