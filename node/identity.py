@@ -21,18 +21,21 @@ _words = Mnemonic("english")
 def create_key(home: Path) -> NodeKey:
     """Make a key and store it, readable by this user only.
 
-    Raises `StoreError` when a key is there already.
+    The caller holds the directory's lock. The key is there whole or not at all, so that a
+    start that was killed is finished by the next. Raises `StoreError` when a key is there
+    already.
     """
     private = Ed25519PrivateKey.generate()
     path = home / KEY_FILE
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise StoreError(f"{path} exists already; a second key is never made.") from None
-    with os.fdopen(handle, "wb") as file:
+    if path.exists():
+        raise StoreError(f"{path} exists already; a second key is never made.")
+    begun = home / f".{KEY_FILE}.new"
+    begun.unlink(missing_ok=True)
+    with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(private.private_bytes_raw())
         file.flush()
         os.fsync(file.fileno())
+    begun.rename(path)
     folder = os.open(home, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -69,7 +69,9 @@ def migrate(connection: sqlite3.Connection, *, now: int) -> list[str]:
             connection.execute("INSERT INTO migration VALUES (?, ?)", (name, now))
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                # A full disk may have ended it already; the cause is what is told.
+                connection.execute("ROLLBACK")
             raise
         done.append(name)
     return done

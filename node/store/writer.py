@@ -177,8 +177,7 @@ class Writer:
         if changes:
             try:
                 self._published(changes)
-            except Exception:
-                # What is committed is committed: its callers must still hear of it.
+            except Exception:  # noqa: BLE001 -- what is committed, its callers must hear of
                 _log.exception("publishing changes failed")
         for item in done:
             future = item.asked.future

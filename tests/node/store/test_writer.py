@@ -4,16 +4,22 @@ import asyncio
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from node.store.rebuild import compare
 from node.store.transaction import Transaction
-from node.store.writer import ANCHOR_EVERY_MS, GROUP_JOBS
+from node.store.writer import ANCHOR_EVERY_MS, GROUP_JOBS, Job
 from sync.errors import AskmeshError, Invalid, StoreError, StoreFull
 from tests.node.store.stores import Kept, SetTimes, looked, mark, writing
 
 COUNT_MARKS = "SELECT count(*) FROM mark"
+
+
+def marks(ask: str) -> Job[bytes]:
+    """A job that appends one entry."""
+    return lambda transaction: mark(transaction, ask)
 
 
 class Gate:
@@ -28,13 +34,13 @@ class Gate:
         assert self.open.wait(20)
 
 
-async def group(kept: Kept, *jobs: object) -> list[object]:
+async def group(kept: Kept, *jobs: Job[Any]) -> list[Any]:
     """Run jobs as one group; return results and errors in their order."""
     gate = Gate()
     held = asyncio.ensure_future(kept.writer.run("gate", gate))
     await asyncio.to_thread(gate.entered.wait, 20)
     asked = [
-        asyncio.ensure_future(kept.writer.run(f"job{number}", job))  # type: ignore[arg-type]
+        asyncio.ensure_future(kept.writer.run(f"job{number}", job))
         for number, job in enumerate(jobs)
     ]
     await asyncio.sleep(0)
@@ -45,7 +51,7 @@ async def group(kept: Kept, *jobs: object) -> list[object]:
 
 async def test_a_job_is_durable_when_its_caller_hears(tmp_path: Path) -> None:
     async with writing(tmp_path) as kept:
-        made = await kept.writer.run("one", lambda transaction: mark(transaction, "a-1"))
+        made = await kept.writer.run("one", marks("a-1"))
         assert looked(tmp_path, "SELECT hash FROM entry ORDER BY n DESC LIMIT 1") == [(made,)]
         assert kept.changes == [(1, "ask", "a-1")]
 
@@ -53,7 +59,7 @@ async def test_a_job_is_durable_when_its_caller_hears(tmp_path: Path) -> None:
 async def test_jobs_asked_together_share_commits(tmp_path: Path) -> None:
     passed: list[str] = []
     async with writing(tmp_path, stop_point=passed.append) as kept:
-        jobs = [lambda transaction, n=n: mark(transaction, f"a-{n}") for n in range(5)]
+        jobs = [marks(f"a-{n}") for n in range(5)]
         assert all(isinstance(found, bytes) for found in await group(kept, *jobs))
     before = [f"job{number}:before-commit" for number in range(5)]
     after = [f"job{number}:after-commit" for number in range(5)]
@@ -77,12 +83,12 @@ async def test_a_failing_job_leaves_no_trace_and_its_neighbours_commit(tmp_path:
     async with writing(tmp_path) as kept:
         first, no, second, wrong, bug, third = await group(
             kept,
-            lambda transaction: mark(transaction, "a-1"),
+            marks("a-1"),
             fails,
-            lambda transaction: mark(transaction, "a-2"),
+            marks("a-2"),
             breaks,
             errs,
-            lambda transaction: mark(transaction, "a-3"),
+            marks("a-3"),
         )
         assert all(isinstance(found, bytes) for found in (first, second, third))
         assert isinstance(no, Invalid)
@@ -105,7 +111,7 @@ async def test_numbers_have_no_gaps_where_jobs_failed(tmp_path: Path) -> None:
 
     async with writing(tmp_path) as kept:
         for number in range(6):
-            await group(kept, fails, lambda transaction, n=number: mark(transaction, f"a-{n}"))
+            await group(kept, fails, marks(f"a-{number}"))
             with pytest.raises(Invalid):
                 await kept.writer.run("fails", fails)
     numbers = [n for (n,) in looked(tmp_path, "SELECT n FROM event ORDER BY n")]
@@ -124,7 +130,7 @@ class Broken:
     def __getattr__(self, name: str) -> object:
         return getattr(self.connection, name)
 
-    def execute(self, sql: str, *values: object) -> object:
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:  # noqa: ANN401
         if self.failing and sql == "COMMIT":
             raise sqlite3.OperationalError("database or disk is full")
         return self.connection.execute(sql, *values)
@@ -134,9 +140,9 @@ async def test_a_failed_commit_fails_every_job_of_the_group(tmp_path: Path) -> N
     async with writing(tmp_path) as kept:
         broken = Broken(kept.opened.connection)
         kept.writer._connection = broken  # type: ignore[assignment]
-        await kept.writer.run("good", lambda transaction: mark(transaction, "a-1"))
+        await kept.writer.run("good", marks("a-1"))
         broken.failing = True
-        jobs = [lambda transaction, n=n: mark(transaction, f"b-{n}") for n in range(3)]
+        jobs = [marks(f"b-{n}") for n in range(3)]
         gate = Gate()
         held = asyncio.ensure_future(kept.writer.run("gate", gate))
         await asyncio.to_thread(gate.entered.wait, 20)
@@ -146,7 +152,7 @@ async def test_a_failed_commit_fails_every_job_of_the_group(tmp_path: Path) -> N
         outcomes = await asyncio.gather(held, *asked, return_exceptions=True)
         assert [type(found) for found in outcomes] == [StoreFull] * 4
         broken.failing = False
-        await kept.writer.run("good", lambda transaction: mark(transaction, "a-2"))
+        await kept.writer.run("good", marks("a-2"))
         assert [ref for _, _, ref in kept.changes] == ["a-1", "a-2"]
     assert looked(tmp_path, "SELECT ask FROM mark ORDER BY ask") == [("a-1",), ("a-2",)]
     assert compare(tmp_path) == []
@@ -157,9 +163,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_job(tmp_path: Path) -> Non
         gate = Gate()
         held = asyncio.ensure_future(kept.writer.run("gate", gate))
         await asyncio.to_thread(gate.entered.wait, 20)
-        caller = asyncio.ensure_future(
-            kept.writer.run("one", lambda transaction: mark(transaction, "a-1"))
-        )
+        caller = asyncio.ensure_future(kept.writer.run("one", marks("a-1")))
         await asyncio.sleep(0)
         caller.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -194,9 +198,7 @@ async def test_callers_hear_even_when_publishing_fails(
 
     async with writing(tmp_path) as kept:
         kept.writer._published = broken
-        made = await asyncio.wait_for(
-            kept.writer.run("one", lambda transaction: mark(transaction, "a-1")), 20
-        )
+        made = await asyncio.wait_for(kept.writer.run("one", marks("a-1")), 20)
         assert isinstance(made, bytes)
     assert "ZeroDivisionError" in caplog.text
 
@@ -204,9 +206,7 @@ async def test_callers_hear_even_when_publishing_fails(
 async def test_close_finishes_what_is_asked_and_may_be_called_twice(tmp_path: Path) -> None:
     async with writing(tmp_path) as kept:
         asked = [
-            asyncio.ensure_future(
-                kept.writer.run("job", lambda transaction, n=n: mark(transaction, f"a-{n}"))
-            )
+            asyncio.ensure_future(kept.writer.run("job", marks(f"a-{n}")))
             for n in range(2 * GROUP_JOBS)
         ]
         await asyncio.sleep(0)
@@ -214,7 +214,7 @@ async def test_close_finishes_what_is_asked_and_may_be_called_twice(tmp_path: Pa
         await asyncio.gather(*asked)
         await kept.writer.close()
         with pytest.raises(StoreError, match="stopping"):
-            await kept.writer.run("late", lambda transaction: mark(transaction, "late-1"))
+            await kept.writer.run("late", marks("late-1"))
     assert looked(tmp_path, COUNT_MARKS) == [(2 * GROUP_JOBS,)]
 
 
@@ -223,7 +223,7 @@ async def test_close_moves_all_into_the_one_file(tmp_path: Path) -> None:
     async with writing(tmp_path) as kept:
         reader = sqlite3.connect(f"{(tmp_path / 'store.db').as_uri()}?mode=ro", uri=True)
         reader.execute(COUNT_MARKS).fetchall()
-        await kept.writer.run("one", lambda transaction: mark(transaction, "a-1"))
+        await kept.writer.run("one", marks("a-1"))
         await kept.writer.close()
         copy = tmp_path / "copy"
         copy.mkdir()
@@ -237,7 +237,7 @@ async def test_the_clock_is_stored_with_writes(tmp_path: Path) -> None:
     async with writing(tmp_path, times=times) as kept:
         before = looked(tmp_path, "SELECT value FROM local WHERE name = 'clock'")
         times.advance(ANCHOR_EVERY_MS)
-        await kept.writer.run("one", lambda transaction: mark(transaction, "a-1"))
+        await kept.writer.run("one", marks("a-1"))
         after = looked(tmp_path, "SELECT value FROM local WHERE name = 'clock'")
         assert after != before
 
@@ -261,9 +261,7 @@ async def test_the_log_of_many_writers_is_one_chain(tmp_path: Path) -> None:
 
         async def agent(name: int) -> None:
             for number in range(20):
-                await kept.writer.run(
-                    "job", lambda transaction: mark(transaction, f"a{name}-{number}")
-                )
+                await kept.writer.run("job", marks(f"a{name}-{number}"))
 
         await asyncio.gather(*(agent(name) for name in range(10)))
     assert compare(tmp_path) == []

@@ -1,0 +1,125 @@
+"""Migrations: all or nothing, in order, and never backwards."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from node.store import migrations
+from node.store.connection import open_reader, open_writer
+from node.store.migrations import MIGRATIONS, applied, migrate, schema
+from sync.errors import StoreError, StoreNewer
+from tests.node.store.stores import found
+
+TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    opened = open_writer(tmp_path)
+    yield opened
+    opened.close()
+
+
+def tables(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    return {row for row in connection.execute(TABLES) if row[1] != "migration"}
+
+
+def test_a_fresh_store_is_what_the_file_says(connection: sqlite3.Connection) -> None:
+    assert migrate(connection, now=5) == list(MIGRATIONS)
+    by_hand = sqlite3.connect(":memory:")
+    by_hand.executescript(schema())
+    assert tables(connection) == tables(by_hand)
+    by_hand.close()
+    assert len(tables(connection)) > 20
+    assert connection.execute("SELECT name, at FROM migration").fetchall() == [
+        (name, 5) for name in MIGRATIONS
+    ]
+
+
+def test_a_second_time_does_nothing(connection: sqlite3.Connection) -> None:
+    migrate(connection, now=5)
+    before = connection.execute("PRAGMA data_version").fetchone()
+    assert migrate(connection, now=6) == []
+    assert connection.execute("SELECT DISTINCT at FROM migration").fetchall() == [(5,)]
+    assert connection.execute("PRAGMA data_version").fetchone() == before
+
+
+def test_every_column_is_typed(connection: sqlite3.Connection) -> None:
+    migrate(connection, now=5)
+    assert all("STRICT" in row[3] for row in tables(connection) if row[0] == "table")
+
+
+def test_a_newer_store_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+    found(tmp_path).connection.close()
+    store = open_writer(tmp_path)
+    store.execute("INSERT INTO migration VALUES ('9999-from-the-future', 1)")
+    store.execute("CREATE TABLE from_the_future (x TEXT) STRICT")
+    before = list(store.execute(TABLES))
+    store.close()
+    with pytest.raises(StoreNewer, match="9999-from-the-future"):
+        found(tmp_path)
+    after = open_reader(tmp_path)
+    assert list(after.execute(TABLES)) == before
+    after.close()
+
+
+@pytest.mark.parametrize("at", ["the first", "a later"])
+def test_a_migration_that_fails_half_way_leaves_nothing(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    def broken(store: sqlite3.Connection) -> None:
+        store.execute("CREATE TABLE half (x TEXT) STRICT")
+        store.execute("ALTER TABLE nowhere ADD COLUMN x TEXT")
+
+    if at == "a later":
+        migrate(connection, now=5)
+    before = list(connection.execute(TABLES))
+    monkeypatch.setitem(MIGRATIONS, "0000-broken" if at == "the first" else "0002-broken", broken)
+    if at == "the first":
+        monkeypatch.setattr(migrations, "MIGRATIONS", {"0000-broken": broken, **MIGRATIONS})
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        migrate(connection, now=6)
+    assert list(connection.execute(TABLES)) == before
+    assert not connection.in_transaction
+    assert "0002-broken" not in applied(connection)
+
+
+def test_the_next_start_goes_on_where_one_failed(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = iter(["nowhere", "node"])
+
+    def second_try(store: sqlite3.Connection) -> None:
+        store.execute("CREATE TABLE later (x TEXT) STRICT")
+        store.execute(f"ALTER TABLE {next(steps)} ADD COLUMN later TEXT")
+
+    migrate(connection, now=5)
+    monkeypatch.setitem(MIGRATIONS, "0002-later", second_try)
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, now=6)
+    assert migrate(connection, now=7) == ["0002-later"]
+    assert applied(connection) == ["0001-first", "0002-later"]
+
+
+def test_a_commit_that_fails_is_the_error_that_is_told(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite may have rolled back by itself: a second ROLLBACK must not hide the cause."""
+
+    def gives_up(store: sqlite3.Connection) -> None:
+        store.execute("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+
+    migrate(connection, now=5)
+    monkeypatch.setitem(MIGRATIONS, "0002-full", gives_up)
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        migrate(connection, now=6)
+
+
+def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
+    found(tmp_path).connection.close()
+    (tmp_path / "store.db").write_bytes(b"not a database at all" * 200)
+    with pytest.raises(StoreError, match="not a database"):
+        found(tmp_path)
