@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
 from node import limits
 from node.agents.socket import AgentSocket
@@ -49,12 +48,12 @@ from sync.decide.ask import Outcome
 from sync.errors import AskmeshError, StoreError, StoreHeld
 from sync.log.facts import FinalText
 from web.app import make_app
+from web.listener import PageListener
 
 HELD_BY_ANOTHER = 5
 """Exit code that tells a starter to use the node that runs already."""
 TOKEN_BYTES = 4096
 BLOBS_NAMED = "SELECT blob FROM ask WHERE blob IS NOT NULL"
-STOP_S = 2.0
 SWITCH_S = 0.0002
 """The writer gives the interpreter up at every statement and must get it back soon; at the
 default of 5 ms a busy event loop would hold up each of a dozen statements of a job."""
@@ -221,19 +220,13 @@ class Node:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, stop.set)
-        runner = web.AppRunner(
-            make_app(self.person_desk, port=self.settings.web_port, check_rules=check),
-            access_log=None,
-            handler_cancellation=True,
-            keepalive_timeout=75,
-            shutdown_timeout=STOP_S,
-        )
+        port = self.settings.web_port
+        page = PageListener(make_app(self.person_desk, port=port, check_rules=check), port)
         sweeper: asyncio.Task[None] | None = None
         try:
             await self.answers.rule_open()
             await self.reader.run(self._sweep_blobs)
-            await runner.setup()
-            await _listen(runner, self.settings.web_port)
+            await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context).run())
             write(self.home / FACTS_FILE, self._facts())
@@ -245,7 +238,7 @@ class Node:
             if sweeper is not None:
                 sweeper.cancel()
             await self.socket.close()
-            await runner.cleanup()
+            await page.close()
             await self.writer.close()
             self.reader.close()
 
@@ -274,16 +267,3 @@ class Node:
                 Outcome.WITHDRAWN,
                 text=FinalText(reason="the recovery words were used"),
             )
-
-
-async def _listen(runner: web.AppRunner, port: int) -> None:
-    """Serve the page on loopback: IPv4 always, IPv6 where the machine has it."""
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-    except OSError as error:
-        raise StoreError(
-            f"The page's port {port} is taken by another program ({error.strerror}).",
-            hint="Choose another: askmesh up --web-port 7728",
-        ) from None
-    with contextlib.suppress(OSError):
-        await web.TCPSite(runner, "::1", port).start()

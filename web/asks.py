@@ -1,59 +1,67 @@
 """Routes of the snapshot, of single asks, and of answers."""
 
-import asyncio
+import re
+from typing import Final
 
-import msgspec
 from aiohttp import web
 
-from sync.errors import Invalid
+from sync.errors import Invalid, NotFound
 from web.desk import Ballot, Desk
-from web.limits import WAIT_MAX_S
-from web.replies import VIEWER, Body, body, reply
+from web.limits import ID_CHARACTERS, VOTE_WAIT_S
+from web.messages import Mark, Marked, Nothing
+from web.replies import VIEWER, Handler, body, carried_through, reply
 
-
-class ReadBody(Body, kw_only=True, frozen=True):
-    """Whether a note or a result counts as read."""
-
-    read: bool
+_ID: Final = re.compile(rf"[0-9A-Za-z-]{{1,{ID_CHARACTERS}}}")
 
 
 class AskRoutes:
-    """Handlers; each is described in docs/http.md."""
+    """What a person reads and answers."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
+    def handlers(self) -> dict[str, Handler]:
+        """The handlers by the names of their routes."""
+        return {
+            "state": self.state,
+            "ask": self.ask,
+            "vote": self.vote,
+            "take_back": self.take_back,
+            "mark": self.mark,
+        }
+
     async def state(self, request: web.Request) -> web.StreamResponse:
-        """The snapshot."""
+        """Reply the snapshot."""
         return reply(await self._desk.state(request[VIEWER]))
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
-        """One ask with its exact call."""
-        return reply(await self._desk.ask(request[VIEWER], request.match_info["id"]))
+        """Reply one ask with its exact call."""
+        return reply(await self._desk.ask(request[VIEWER], ask_id(request)))
 
     async def vote(self, request: web.Request) -> web.StreamResponse:
-        """Answer."""
+        """Record an answer. It is carried through even when the browser goes away."""
         ballot = await body(request, Ballot)
-        if not 0 <= ballot.wait_s <= WAIT_MAX_S:
-            raise Invalid(f"wait_s must be between 0 and {WAIT_MAX_S:g}.")
-        # The vote is carried through even if the browser goes away in between.
-        receipt = await asyncio.shield(
-            self._desk.vote(request[VIEWER], request.match_info["id"], ballot)
-        )
-        return reply(receipt, status=202)
+        if not 0 <= ballot.wait_s <= VOTE_WAIT_S:
+            raise Invalid(f"wait_s lies between 0 and {VOTE_WAIT_S:g}.")
+        vote = self._desk.vote(request[VIEWER], ask_id(request), ballot)
+        return reply(await carried_through(vote), status=202)
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
         """Take one's own answer back."""
-        await body(request, Body)
-        receipt = await asyncio.shield(
-            self._desk.take_back(request[VIEWER], request.match_info["id"])
-        )
-        return reply(receipt)
+        await body(request, Nothing)
+        taken_back = self._desk.take_back(request[VIEWER], ask_id(request))
+        return reply(await carried_through(taken_back), status=202)
 
-    async def read(self, request: web.Request) -> web.StreamResponse:
+    async def mark(self, request: web.Request) -> web.StreamResponse:
         """Mark a note or a result."""
-        wanted = await body(request, ReadBody)
-        view = await self._desk.mark_read(
-            request[VIEWER], request.match_info["id"], read=wanted.read
-        )
-        return reply({"ask": msgspec.to_builtins(view)})
+        wanted = await body(request, Mark)
+        marked = self._desk.mark_read(request[VIEWER], ask_id(request), read=wanted.read)
+        return reply(Marked(ask=await carried_through(marked)))
+
+
+def ask_id(request: web.Request) -> str:
+    """Return the ask named in the address. Raises `NotFound` for what is no id at all."""
+    named = request.match_info["id"]
+    if not _ID.fullmatch(named):
+        raise NotFound("There is no such ask here.")
+    return named

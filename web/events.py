@@ -2,106 +2,170 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 from aiohttp import web
 
 from sync.errors import Invalid, TooMany
-from web.desk import Desk, Viewer
-from web.guard import PAGE_HEADERS
-from web.limits import BEAT_S, STREAM_SEND_S, STREAMS
-from web.replies import VIEWER
+from web.desk import Desk
+from web.faults import report
+from web.limits import BEAT_S, SEND_S, SINCE_DIGITS, STREAMS
+from web.messages import Beat
+from web.replies import VIEWER, Handler
 from web.views import Change
 
 _encode = msgspec.json.Encoder().encode
 
 
-class EventRoutes:
-    """Handlers; each is described in docs/http.md."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How streams are timed and bounded; tests take smaller numbers."""
 
-    def __init__(self, desk: Desk) -> None:
+    beat_s: float = BEAT_S
+    send_s: float = SEND_S
+    streams: int = STREAMS
+
+
+class EventRoutes:
+    """All open streams."""
+
+    def __init__(self, desk: Desk, pace: Pace) -> None:
         self._desk = desk
-        self._open: set[asyncio.Task[None]] = set()
+        self._pace = pace
+        self._open: set[asyncio.Task[None] | None] = set()
+
+    def handlers(self) -> dict[str, Handler]:
+        """The handlers by the names of their routes."""
+        return {"events": self.events}
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """Changes above `since`; `reset` when the page must read the snapshot again."""
-        since = _number(request.query.get("since", ""))
-        viewer = request[VIEWER]
-        if len(self._open) >= STREAMS:
-            raise TooMany(f"{STREAMS} event streams are open already; close some pages.")
-        stream = web.StreamResponse(
-            headers={
-                **PAGE_HEADERS,
-                "Content-Type": "text/event-stream",
-                "Cache-Control": "no-store",
-            }
-        )
+        """Send changes above `since` until the session, the page or the node ends.
+
+        Raises `Invalid`, `TooMany`.
+        """
+        since = _since(request)
+        if len(self._open) >= self._pace.streams:
+            sentence = f"{self._pace.streams} event streams are open already."
+            raise TooMany(sentence, hint="Close some of the pages.")
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         task = asyncio.current_task()
-        if task is not None:
-            self._open.add(task)
+        self._open.add(task)
         try:
-            await stream.prepare(request)
-            with contextlib.suppress(ConnectionError, TimeoutError):
-                await self._send(stream, viewer, since)
+            await response.prepare(request)
+            await self._serve(request, _Stream(response, self._pace.send_s), since)
+        except (ConnectionError, TimeoutError):
+            # Gone, or so slow that it must read the snapshot anyway.
+            if request.transport is not None:
+                request.transport.abort()
+        except Exception as error:  # noqa: BLE001 -- the head is out: nothing can be replied
+            report("events", error)
         finally:
             self._open.discard(task)
-        return stream
+        return response
 
-    async def close(self, _app: web.Application) -> None:
+    async def close(self, _application: web.Application) -> None:
         """End every stream, so that the node can stop."""
-        for task in list(self._open):
-            task.cancel()
+        for task in self._open:
+            if task is not None:
+                task.cancel()
 
-    async def _send(self, stream: web.StreamResponse, viewer: Viewer, since: int) -> None:
-        changes = aiter(self._desk.changes(viewer, since))
-        pending: asyncio.Task[Change | None] | None = None
+    async def _serve(self, request: web.Request, stream: "_Stream", since: int) -> None:
         last = since
-        await _write(stream, _beat(last, self._desk.now()))
-        try:
+        # That the stream opened proves nothing to the page: only what is heard on it does.
+        await stream.beat(last, self._desk.now())
+        async with _ahead(self._desk.changes(request[VIEWER], since)) as changes:
             while True:
-                pending = pending or asyncio.ensure_future(_next(changes))
-                done, _ = await asyncio.wait({pending}, timeout=BEAT_S)
-                if not done:
-                    await _write(stream, _beat(last, self._desk.now()))
-                    continue
-                change, pending = pending.result(), None
-                if change is None:
-                    await _write(stream, _event("reset", {"n": last}))
+                change = await changes.next(self._pace.beat_s)
+                if change is LATER:
+                    await stream.beat(last, self._desk.now())
+                elif isinstance(change, Change):
+                    last = change.n
+                    await stream.send("change", change, number=last)
+                elif change is None:
+                    await stream.send("reset", Beat(n=last, now=self._desk.now()))
                     return
-                last = change.n
-                await _write(stream, _event("change", change, number=change.n))
+                else:
+                    return
+
+
+class _Mark:
+    """What can come instead of a change."""
+
+
+LATER: Final = _Mark()
+ENDED: Final = _Mark()
+
+
+class _Ahead:
+    """Waits for the next change without giving the wait up when a beat is due."""
+
+    def __init__(self, changes: AsyncIterator[Change | None]) -> None:
+        self._changes = changes
+        self._pending: asyncio.Task[Change | _Mark | None] | None = None
+
+    async def next(self, seconds: float) -> Change | _Mark | None:
+        """Return the next change, None for a reset, `LATER` or `ENDED`."""
+        if self._pending is None:
+            self._pending = asyncio.create_task(self._advance())
+        await asyncio.wait({self._pending}, timeout=seconds)
+        if not self._pending.done():
+            return LATER
+        found, self._pending = self._pending.result(), None
+        return found
+
+    async def close(self) -> None:
+        """Let the desk's iterator go."""
+        if self._pending is not None:
+            self._pending.cancel()
+            await asyncio.wait({self._pending})
+            if not self._pending.cancelled():
+                self._pending.exception()
+        if isinstance(self._changes, AsyncGenerator):
+            await self._changes.aclose()
+
+    async def _advance(self) -> Change | _Mark | None:
+        try:
+            return await anext(self._changes)
         except StopAsyncIteration:
-            return
-        finally:
-            if pending is not None:
-                pending.cancel()
-                with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
-                    await pending
+            return ENDED
 
 
-async def _next(changes: AsyncIterator[Change | None]) -> Change | None:
+@contextlib.asynccontextmanager
+async def _ahead(changes: AsyncIterator[Change | None]) -> AsyncIterator[_Ahead]:
+    ahead = _Ahead(changes)
     try:
-        return await anext(changes)
-    except StopAsyncIteration:
-        # A task cannot carry StopAsyncIteration out; the session has ended: re-read.
-        return None
+        yield ahead
+    finally:
+        await ahead.close()
 
 
-async def _write(stream: web.StreamResponse, data: bytes) -> None:
-    await asyncio.wait_for(stream.write(data), STREAM_SEND_S)
+class _Stream:
+    """Writes events; a reader that takes nothing for too long ends it by `TimeoutError`."""
+
+    def __init__(self, response: web.StreamResponse, send_s: float) -> None:
+        self._response = response
+        self._send_s = send_s
+
+    async def beat(self, n: int, now: int) -> None:
+        """Say that the node is there."""
+        await self.send("beat", Beat(n=n, now=now))
+
+    async def send(self, name: str, record: msgspec.Struct, *, number: int | None = None) -> None:
+        """Send one event. JSON has no line breaks, so one `data` line holds it."""
+        ident = "" if number is None else f"id: {number}\n"
+        head = f"event: {name}\n{ident}data: ".encode()
+        async with asyncio.timeout(self._send_s):
+            await self._response.write(head + _encode(record) + b"\n\n")
 
 
-def _beat(n: int, now: int) -> bytes:
-    return _event("beat", {"n": n, "now": now})
-
-
-def _event(name: str, data: object, *, number: int | None = None) -> bytes:
-    ident = b"" if number is None else b"id: %d\n" % number
-    return b"event: %s\n%sdata: %s\n\n" % (name.encode(), ident, _encode(data))
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 18:  # noqa: PLR2004 -- fits 64 bits
-        raise Invalid("`since` must be the number of a change.", hint="Read /api/state first.")
+def _since(request: web.Request) -> int:
+    """Return the number the page has seen; what a browser's own retry says comes first."""
+    text = request.headers.get("Last-Event-ID") or request.query.get("since", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= SINCE_DIGITS):
+        raise Invalid(
+            "`since` must be the number of a change.", hint="Read /api/state first; it has `n`."
+        )
     return int(text)

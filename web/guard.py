@@ -1,49 +1,45 @@
-"""Which requests may pass at all: pure decisions over method, path and headers.
+"""Which requests may pass at all: pure decisions over method, target and headers.
 
-Loopback is no protection by itself: any web page can make a browser send requests there,
-and any name can be made to resolve there (notes: DNS rebinding, 0.0.0.0).
+Loopback protects nothing by itself: any web page can make a browser send requests to it,
+and any name can be made to resolve to it. What is decided here needs no session; which
+routes need one stands in `web.routes`.
 """
 
-from collections.abc import Mapping
-from enum import Enum
-from urllib.parse import urlsplit
+import re
+from collections.abc import Sequence
+from typing import Final
 
-import msgspec
+from sync.errors import CallerError, Invalid
+from web.errors import Foreign, NotJson, WrongHost
 
-SAFE = frozenset({"GET", "HEAD"})
-HEADER = "X-Askmesh"
-"""A header no form and no plain link can set."""
+Headers = Sequence[tuple[str, str]]
+"""As they came, so that a header sent twice is seen twice."""
 
-PAGE_HEADERS: dict[str, str] = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
-    ),
+CHANGE_HEADER: Final = "X-Askmesh"
+"""A header that no form and no link can set; another site's script would have to ask first."""
+
+SAFE: Final = frozenset({"GET", "HEAD"})
+
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+
+REPLY_HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Server": "askmesh",
 }
 """On every reply."""
 
-
-class Class(Enum):
-    """Who a route is for."""
-
-    PUBLIC = "public"
-    PERSON = "person"
-
-
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a request does not pass."""
-
-    status: int
-    code: str
-    message: str
-    hint: str = ""
+_JSON = re.compile(r'application/json(\s*;\s*charset="?utf-8"?)?\s*', re.IGNORECASE)
+_SECRET = re.compile(r"[A-Za-z0-9_-]{16,128}")
+_STORE_ID = re.compile(r"[A-Za-z0-9]+")
 
 
 def hosts(port: int) -> frozenset[str]:
@@ -52,56 +48,97 @@ def hosts(port: int) -> frozenset[str]:
 
 
 def decide(
-    method: str, path: str, headers: Mapping[str, str], *, port: int
-) -> Refusal | None:
+    method: str, target: str, headers: Headers, *, port: int, page: bool
+) -> CallerError | None:
     """Decide on a request before its session is looked at; None lets it pass.
 
-    `headers` must find names in any case.
+    `target` is what stands in the request line. `page` says that the route serves the page
+    or a part of it: only there may other sites send a person, and only as a whole window.
     """
-    host = headers.get("Host", "").lower()
-    if host not in hosts(port):
-        return Refusal(
-            status=421,
-            code="wrong_host",
-            message="This address is not the page's own.",
-            hint=f"Open http://127.0.0.1:{port}/",
-        )
-    if headers.get("Content-Encoding", "identity") != "identity":
-        return _foreign("Compressed requests are not taken.", status=415)
-    api = path.startswith("/api/")
-    return _origin(host, headers, api=api) or (
-        _change(headers) if method not in SAFE else None
+    host = _one(headers, "Host")
+    if host is None or host.lower() not in hosts(port) or not target.startswith("/"):
+        return WrongHost(hint=f"Open http://127.0.0.1:{port}/ instead.")
+    return (
+        _origin(host.lower(), headers)
+        or _site(method, headers, page=page)
+        or _body(method, headers)
+        or (None if method in SAFE else _change(headers))
     )
 
 
-def _origin(host: str, headers: Mapping[str, str], *, api: bool) -> Refusal | None:
-    origin = headers.get("Origin")
-    if origin is not None:
-        parts = urlsplit(origin) if origin != "null" else None
-        if parts is None or parts.scheme != "http" or parts.netloc.lower() != host:
-            return _foreign("This request comes from another web site.")
-    site = headers.get("Sec-Fetch-Site")
-    # Anyone may link to the page itself; what it then reads comes from the page alone.
-    if api and site not in (None, "same-origin", "none"):
-        return _foreign("This request comes from another web site.")
-    if not api and site == "cross-site" and headers.get("Sec-Fetch-Mode") not in (
-        None,
-        "navigate",
-    ):
-        return _foreign("Other web sites may link to this page, not use its parts.")
+def _origin(host: str, headers: Headers) -> CallerError | None:
+    """Whose page sent this, where the browser says so: `null` is a sandbox or a file."""
+    origins = _all(headers, "Origin")
+    if origins and [origin.lower() for origin in origins] != [f"http://{host}"]:
+        return Foreign(hint="Use the page itself.")
     return None
 
 
-def _change(headers: Mapping[str, str]) -> Refusal | None:
-    kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        return _foreign("A change must be sent as application/json.", status=415)
-    if headers.get(HEADER) != "1":
-        return _foreign(f"A change must carry the header {HEADER}: 1.")
-    return None
-
-
-def _foreign(message: str, *, status: int = 403) -> Refusal:
-    return Refusal(
-        status=status, code="foreign", message=message, hint="Use the page itself."
+def _site(method: str, headers: Headers, *, page: bool) -> CallerError | None:
+    """Where the request began, as browsers have said since 2020 (Safari since 2023)."""
+    sites = _all(headers, "Sec-Fetch-Site")
+    if not sites or sites in (["same-origin"], ["none"]):
+        return None
+    window = (
+        method == "GET"
+        and _one(headers, "Sec-Fetch-Mode") == "navigate"
+        and _one(headers, "Sec-Fetch-Dest") == "document"
     )
+    if page and window and len(sites) == 1:
+        return None
+    return Foreign(hint="Other sites may link to the page, not use what it is made of.")
+
+
+def _body(method: str, headers: Headers) -> CallerError | None:
+    if any(value.strip().lower() != "identity" for value in _all(headers, "Content-Encoding")):
+        return NotJson("The body must not be compressed.")
+    if method not in SAFE:
+        return None
+    lengths = [value.strip() for value in _all(headers, "Content-Length")]
+    if _all(headers, "Transfer-Encoding") or any(length != "0" for length in lengths):
+        return Invalid(f"{method} takes no body.")
+    return None
+
+
+def _change(headers: Headers) -> CallerError | None:
+    kind = _one(headers, "Content-Type")
+    if kind is None or not _JSON.fullmatch(kind):
+        return NotJson()
+    if _one(headers, CHANGE_HEADER) != "1":
+        return Foreign(f"A change must carry the header {CHANGE_HEADER}: 1.")
+    return None
+
+
+def cookie_name(store_id: str, port: int) -> str:
+    """Name the session's cookie: browsers share cookies over all ports of a host."""
+    if not _STORE_ID.fullmatch(store_id):
+        raise ValueError("a store's id must fit into the name of a cookie")
+    return f"askmesh_{store_id[:8]}_{port}"
+
+
+def session_secret(headers: Headers, name: str) -> str | None:
+    """Return the secret in the session's cookie; None unless there is exactly one.
+
+    A page on another port can set a second cookie of this name; which of the two is the
+    person's cannot be told.
+    """
+    pairs = [
+        pair.strip().partition("=")[::2]
+        for header in _all(headers, "Cookie")
+        for pair in header.split(";")
+    ]
+    secrets = [value for key, value in pairs if key == name]
+    if len(secrets) != 1 or not _SECRET.fullmatch(secrets[0]):
+        return None
+    return secrets[0]
+
+
+def _all(headers: Headers, name: str) -> list[str]:
+    wanted = name.lower()
+    return [value for key, value in headers if key.lower() == wanted]
+
+
+def _one(headers: Headers, name: str) -> str | None:
+    """Return the value of a header; None when it is missing, or there are several."""
+    values = _all(headers, name)
+    return values[0] if len(values) == 1 else None

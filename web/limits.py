@@ -2,8 +2,8 @@
 
 from typing import Final
 
-BODY_BYTES: Final = 256 * 1024
-"""A 64 KiB rules file or a 16,000-character answer, as JSON with escapes."""
+CONNECTIONS: Final = 256
+"""Two streams and six requests for each of a few dozen tabs; below the usual open files."""
 
 STREAMS: Final = 100
 """Event streams at one time: many tabs, not a flood."""
@@ -11,14 +11,53 @@ STREAMS: Final = 100
 BEAT_S: Final = 2.0
 """Heartbeat of a stream: a page greys within 5 s of silence."""
 
-STREAM_SEND_S: Final = 10.0
-"""A client that takes no byte for this long is cut; it reads the snapshot again."""
+SEND_S: Final = 10.0
+"""A stream that takes no byte for this long is cut; the page then reads the snapshot again."""
 
-WAIT_MAX_S: Final = 30.0
+ARRIVE_S: Final = 10.0
+"""A request, head or body, comes from this machine: what takes longer is not a page."""
+
+IDLE_S: Final = 75.0
+"""A connection that asks for nothing is closed after this."""
+
+STOP_S: Final = 2.0
+"""Replies under way may finish when the node stops; streams are ended at once."""
+
+LINGER_S: Final = 1.0
+"""What is left of a refused body is read away this long, so that the refusal arrives."""
+
+HEADER_BYTES: Final = 8_190
+"""One header or the request line; a cookie and an address need a few hundred."""
+
+SMALL_BODY_BYTES: Final = 16 * 1024
+"""Names, a passphrase, digits, recovery words."""
+
+ANSWER_BODY_BYTES: Final = 512 * 1024
+"""Two texts of 16,000 characters as JSON, every character escaped as two times `\\uXXXX`."""
+
+RULES_BODY_BYTES: Final = 512 * 1024
+"""A rules file of 64 KiB as JSON, every byte escaped, and some room."""
+
+VOTE_WAIT_S: Final = 30.0
 """The longest a vote's reply may wait for the home's ruling."""
 
-SESSION_COOKIE_S: Final = 30 * 24 * 3600
+SIGN_INS_AT_ONCE: Final = 8
+"""Attempts that may wait for their turn: hashing is made dear, so one runs at a time."""
+
+SESSION_COOKIE_S: Final = 30 * 24 * 3_600
 """As long as the node keeps an unused page session."""
 
 WHERE_CHARACTERS: Final = 200
-"""Of what a browser says about itself."""
+"""What a browser or terminal says about itself, as shown beside its session."""
+
+ID_CHARACTERS: Final = 100
+"""An ask's full id has 53 characters and a number; other ids are shorter."""
+
+NAME_CHARACTERS: Final = 64
+"""Names of persons and of rules; `sync.limits` has the same and the last word."""
+
+SECRET_CHARACTERS: Final = 512
+"""24 recovery words have fewer than 220; what is longer only makes hashing dearer."""
+
+SINCE_DIGITS: Final = 15
+"""A change a microsecond for thirty years; and a browser still counts it exactly."""

@@ -1,51 +1,95 @@
 """One way in and one way out: strict JSON records in, objects and one error shape out."""
 
-from typing import Any, TypeVar
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
 
-from sync.errors import AskmeshError, Invalid
+from sync.errors import AskmeshError, Invalid, TooLarge
 from web.desk import AskClosed, Viewer
+from web.errors import TooSlow
+from web.limits import ARRIVE_S
+from web.messages import ErrorReply, Refused
+from web.routes import Route
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 RecordType = TypeVar("RecordType", bound=msgspec.Struct)
-VIEWER: web.RequestKey[Viewer] = web.RequestKey("viewer", Viewer)
+Result = TypeVar("Result")
+
+VIEWER: Final = web.RequestKey("viewer", Viewer)
+"""Whose request it is; there on every route of a person."""
+
+ROUTE: Final = web.RequestKey("route", Route)
 
 _encode = msgspec.json.Encoder().encode
-
-
-class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what is sent to the page's routes."""
+_begun: set[asyncio.Task[Any]] = set()
 
 
 async def body(request: web.Request, record: type[RecordType]) -> RecordType:
-    """Read the body as a record. Raises `Invalid` that says what does not fit."""
-    raw = await request.read()
+    """Read the body as the record of the route.
+
+    Raises `Invalid` that says what does not fit, `TooLarge`, `TooSlow`.
+    """
+    route = request[ROUTE]
+    if route.takes is not record:
+        raise TypeError(f"{route.name} does not take {record.__name__}")
+    raw = await _read(request, route.body_bytes)
     try:
         return msgspec.json.decode(raw or b"{}", type=record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Invalid(f"The request does not fit: {error}.") from None
 
 
-def reply(value: msgspec.Struct | dict[str, Any], *, status: int = 200) -> web.Response:
-    """Reply an object."""
-    return web.Response(body=_encode(value), status=status, content_type="application/json")
+async def _read(request: web.Request, limit: int) -> bytes:
+    too_large = TooLarge(f"This is larger than {limit} bytes; nothing was recorded.")
+    if (request.content_length or 0) > limit:
+        raise too_large
+    content = bytearray()
+    try:
+        async with asyncio.timeout(ARRIVE_S):
+            while part := await request.content.readany():
+                content += part
+                if len(content) > limit:
+                    raise too_large
+    except TimeoutError:
+        raise TooSlow from None
+    return bytes(content)
 
 
-def refuse(
-    status: int, code: str, message: str, hint: str = "", **more: Any  # noqa: ANN401
-) -> web.Response:
-    """Reply an error in the one shape."""
-    error = {"code": code, "message": message, "hint": hint, **more}
-    return reply({"error": error}, status=status)
+def reply(record: msgspec.Struct, *, status: int = 200) -> web.Response:
+    """Reply a record as a JSON object."""
+    return web.Response(body=_encode(record), status=status, content_type="application/json")
 
 
-def refuse_error(error: AskmeshError) -> web.Response:
-    """Reply an error of the core, with the final where one decided otherwise."""
-    more: dict[str, Any] = {}
-    if isinstance(error, AskClosed):
-        more = {"final": error.final, "ask": error.ask}
-    problems = getattr(error, "as_json", None)
-    if callable(problems):
-        more["problems"] = problems()
-    return refuse(error.status, error.code, error.sentence, error.hint, **more)
+def refuse(error: AskmeshError) -> web.Response:
+    """Reply an error in the one shape; with the final, where one decided otherwise."""
+    closed = error if isinstance(error, AskClosed) else None
+    refused = Refused(
+        code=error.code,
+        message=error.sentence,
+        hint=error.hint,
+        final=closed.final if closed else None,
+        ask=closed.ask if closed else None,
+        problems=getattr(error, "problems", None),
+    )
+    return reply(ErrorReply(error=refused), status=error.status)
+
+
+async def carried_through(change: Coroutine[Any, Any, Result]) -> Result:
+    """Await a change that goes on to its end even when the browser goes away meanwhile.
+
+    A vote is recorded in one step and ruled on in the next.
+    """
+    task = asyncio.create_task(change)
+    _begun.add(task)
+    task.add_done_callback(_end)
+    return await asyncio.shield(task)
+
+
+def _end(task: asyncio.Task[Any]) -> None:
+    _begun.discard(task)
+    if not task.cancelled():
+        # Looked at, so that nothing is logged about a refusal that nobody waits for.
+        task.exception()

@@ -1,143 +1,155 @@
 """Routes of signing in and of signed-in places."""
 
-from typing import Any, Literal
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 import msgspec
-import segno
 from aiohttp import web
 
-from sync.errors import Invalid
-from web.desk import Desk, NewSession, Viewer
-from web.limits import SESSION_COOKIE_S, WHERE_CHARACTERS
-from web.replies import VIEWER, Body, body, reply
-
-
-class SignInBody(Body, kw_only=True, frozen=True):
-    """One of: a first-run token, a passphrase, recovery words."""
-
-    token: str | None = None
-    name: str | None = None
-    passphrase: str | None = None
-    recovery: str | None = None
-    kind: Literal["page", "terminal"] = "page"
-    where: str | None = None
-
-
-class DigitsBody(Body, kw_only=True, frozen=True):
-    """The six digits of a sign-in."""
-
-    digits: str
-
-
-class PassphraseBody(Body, kw_only=True, frozen=True):
-    """A new passphrase."""
-
-    passphrase: str
-
-
-def cookie_name(store_id: str, port: int) -> str:
-    """Return the cookie's name: cookies are shared by all ports of a host."""
-    return f"askmesh_{store_id[:8]}_{port}"
+from sync.errors import Invalid, NotFound, TooMany
+from web.desk import Desk, NewSession, SignIn
+from web.limits import ID_CHARACTERS, SESSION_COOKIE_S, SIGN_INS_AT_ONCE
+from web.messages import (
+    Digits,
+    Ended,
+    NewPassphrase,
+    Nothing,
+    NotYet,
+    PassphraseSet,
+    Sessions,
+    SignedIn,
+    SignInProof,
+    SignIns,
+    WaitingSignIn,
+)
+from web.place import place, printable
+from web.replies import VIEWER, Handler, body, carried_through, reply
+from web.views import Me
 
 
 class SignInRoutes:
-    """Handlers; each is described in docs/http.md."""
+    """Becoming a signed-in person, and ending that."""
 
-    def __init__(self, desk: Desk, port: int) -> None:
+    def __init__(self, desk: Desk, cookie: str) -> None:
         self._desk = desk
-        self._cookie = cookie_name(desk.store_id, port)
+        self._cookie = cookie
+        self._turn = asyncio.Lock()
+        self._waiting = 0
 
-    async def viewer(self, request: web.Request) -> Viewer | None:
-        """Return whose session the request's cookie is."""
-        secret = request.cookies.get(self._cookie)
-        return await self._desk.viewer(secret) if secret else None
+    def handlers(self) -> dict[str, Handler]:
+        """The handlers by the names of their routes."""
+        return {
+            "sign_in": self.sign_in,
+            "begin_sign_in": self.begin,
+            "collect_sign_in": self.collect,
+            "sign_ins": self.sign_ins,
+            "approve_sign_in": self.approve,
+            "set_passphrase": self.set_passphrase,
+            "sessions": self.sessions,
+            "end_session": self.end_session,
+            "end_other_sessions": self.end_other_sessions,
+        }
+
+    # --- the new place ------------------------------------------------------------------
 
     async def sign_in(self, request: web.Request) -> web.StreamResponse:
-        """Begin a session."""
-        wanted = await body(request, SignInBody)
-        where = _where(request, wanted.where)
-        if wanted.token is not None:
-            session = await self._desk.sign_in_first(
-                wanted.token, name=wanted.name or "", passphrase=wanted.passphrase, where=where
+        """Make a session out of a proof."""
+        proof = await body(request, SignInProof)
+        check_one_proof(proof)
+        where = _where(request, proof.where)
+        async with self._one_at_a_time():
+            return self._signed_in(await carried_through(self._prove(proof, where)))
+
+    async def _prove(self, proof: SignInProof, where: str) -> NewSession:
+        if proof.token is not None:
+            return await self._desk.sign_in_first(
+                proof.token, name=proof.name or "", passphrase=proof.passphrase, where=where
             )
-        elif wanted.recovery is not None:
-            session = await self._desk.sign_in_recovery(wanted.recovery, where=where)
-        elif wanted.passphrase is not None:
-            session = await self._desk.sign_in_passphrase(
-                wanted.passphrase, kind=wanted.kind, where=where
-            )
-        else:
-            raise Invalid(
-                "Nothing to sign in with was sent.",
-                hint="Send a token, a passphrase or the recovery words.",
-            )
-        return self._begun(session)
-
-    async def sessions(self, request: web.Request) -> web.StreamResponse:
-        """List the viewer's places."""
-        rows = await self._desk.sessions(request[VIEWER])
-        return reply({"sessions": msgspec.to_builtins(rows)})
-
-    async def end_others(self, request: web.Request) -> web.StreamResponse:
-        """End every session of the viewer but this one."""
-        return reply({"ended": await self._desk.end_session(request[VIEWER], None)})
-
-    async def end_one(self, request: web.Request) -> web.StreamResponse:
-        """End one session."""
-        viewer = request[VIEWER]
-        wanted = request.match_info["id"]
-        wanted = viewer.session_id if wanted == "mine" else wanted
-        ended = reply({"ended": await self._desk.end_session(viewer, wanted)})
-        if wanted == viewer.session_id:
-            ended.del_cookie(self._cookie, path="/")
-        return ended
-
-    async def passphrase(self, request: web.Request) -> web.StreamResponse:
-        """Set the viewer's passphrase."""
-        wanted = await body(request, PassphraseBody)
-        await self._desk.set_passphrase(request[VIEWER], wanted.passphrase)
-        return reply({"passphrase_set": True})
-
-    async def request(self, request: web.Request) -> web.StreamResponse:
-        """Begin a sign-in by six digits."""
-        await body(request, Body)
-        return reply(await self._desk.sign_in_request(where=_where(request, None)))
-
-    async def collect(self, request: web.Request) -> web.StreamResponse:
-        """For the new place: whether it was approved, and then the session."""
-        digits = (await body(request, DigitsBody)).digits
-        session = await self._desk.sign_in_collect(request.match_info["id"], digits)
-        return reply({"state": "waiting"}) if session is None else self._begun(session)
-
-    async def waiting(self, request: web.Request) -> web.StreamResponse:
-        """List the sign-ins that wait for their digits."""
-        rows = await self._desk.sign_ins(request[VIEWER])
-        return reply({"sign_ins": msgspec.to_builtins(rows)})
-
-    async def approve(self, request: web.Request) -> web.StreamResponse:
-        """Approve a sign-in by its digits."""
-        digits = (await body(request, DigitsBody)).digits
-        return reply(
-            await self._desk.approve_sign_in(request[VIEWER], request.match_info["id"], digits)
+        if proof.recovery is not None:
+            return await self._desk.sign_in_recovery(proof.recovery, where=where)
+        return await self._desk.sign_in_passphrase(
+            proof.passphrase or "", kind=proof.kind, where=where
         )
 
-    def _begun(self, session: NewSession) -> web.Response:
-        viewer = session.viewer
-        words = session.recovery_words
-        value: dict[str, Any] = {
-            "state": "approved",
-            "me": {
-                "person": viewer.person,
-                "name": viewer.name,
-                "role": viewer.role,
-                "session": viewer.session_id,
-            },
-            "recovery_words": words,
-            "recovery_qr": segno.make(" ".join(words)).svg_data_uri(scale=4) if words else None,
-            "passphrase_set": session.passphrase_set,
-        }
-        begun = reply(value)
-        begun.set_cookie(
+    @contextlib.asynccontextmanager
+    async def _one_at_a_time(self) -> AsyncIterator[None]:
+        """Each try is over before the next one: many at once would all pass the limit of tries,
+        and each takes tens of megabytes. Raises `TooMany`."""  # noqa: D205, D209
+        if self._waiting >= SIGN_INS_AT_ONCE:
+            raise TooMany("Too many sign-ins at one time.", hint="Try again in a moment.")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                yield
+        finally:
+            self._waiting -= 1
+
+    async def begin(self, request: web.Request) -> web.StreamResponse:
+        """Begin a sign-in by six digits, shown here."""
+        await body(request, Nothing)
+        return reply(_shown(await self._desk.sign_in_request(where=_where(request, None))))
+
+    async def collect(self, request: web.Request) -> web.StreamResponse:
+        """Reply the session once the digits were typed elsewhere."""
+        digits = (await body(request, Digits)).digits
+        collected = self._desk.sign_in_collect(_named(request), digits)
+        session = await carried_through(collected)
+        return reply(NotYet(), status=202) if session is None else self._signed_in(session)
+
+    # --- the signed-in place ------------------------------------------------------------
+
+    async def sign_ins(self, request: web.Request) -> web.StreamResponse:
+        """List the sign-ins that wait, without their digits."""
+        waiting = await self._desk.sign_ins(request[VIEWER])
+        return reply(SignIns(sign_ins=[_shown(sign_in) for sign_in in waiting]))
+
+    async def approve(self, request: web.Request) -> web.StreamResponse:
+        """Approve a sign-in by the digits it shows."""
+        digits = (await body(request, Digits)).digits
+        approved = self._desk.approve_sign_in(request[VIEWER], _named(request), digits)
+        return reply(_shown(await carried_through(approved)))
+
+    async def set_passphrase(self, request: web.Request) -> web.StreamResponse:
+        """Set the person's passphrase."""
+        wanted = await body(request, NewPassphrase)
+        async with self._one_at_a_time():
+            await carried_through(self._desk.set_passphrase(request[VIEWER], wanted.passphrase))
+        return reply(PassphraseSet())
+
+    async def sessions(self, request: web.Request) -> web.StreamResponse:
+        """List the person's places."""
+        return reply(Sessions(sessions=await self._desk.sessions(request[VIEWER])))
+
+    async def end_session(self, request: web.Request) -> web.StreamResponse:
+        """End one session; the cookie goes with the own one."""
+        await body(request, Nothing)
+        viewer, named = request[VIEWER], _named(request)
+        session = viewer.session_id if named == "mine" else named
+        ended = await carried_through(self._desk.end_session(viewer, session))
+        response = reply(Ended(ended=ended))
+        if session == viewer.session_id:
+            response.del_cookie(self._cookie, path="/", httponly=True, samesite="Strict")
+        return response
+
+    async def end_other_sessions(self, request: web.Request) -> web.StreamResponse:
+        """End every session of the person but this one."""
+        await body(request, Nothing)
+        ending = self._desk.end_session(request[VIEWER], None)
+        return reply(Ended(ended=await carried_through(ending)))
+
+    def _signed_in(self, session: NewSession) -> web.Response:
+        viewer, words = session.viewer, session.recovery_words
+        me = Me(person=viewer.person, name=viewer.name, role=viewer.role, session=viewer.session_id)
+        response = reply(
+            SignedIn(
+                me=me,
+                recovery_words=words,
+                recovery_qr=_picture(words) if words else None,
+                passphrase_set=session.passphrase_set,
+            )
+        )
+        response.set_cookie(
             self._cookie,
             session.secret,
             httponly=True,
@@ -145,10 +157,49 @@ class SignInRoutes:
             path="/",
             max_age=SESSION_COOKIE_S if viewer.kind == "page" else None,
         )
-        return begun
+        return response
+
+
+def check_one_proof(proof: SignInProof) -> None:
+    """Raise `Invalid` unless exactly one way of signing in was chosen, with what fits it."""
+    ways = [
+        way
+        for way, given in (
+            ("token", proof.token is not None),
+            ("recovery", proof.recovery is not None),
+            # Beside a token it is not a proof but the passphrase to set.
+            ("passphrase", proof.passphrase is not None and proof.token is None),
+        )
+        if given
+    ]
+    if len(ways) != 1:
+        raise Invalid(
+            "Sign in by one thing.",
+            hint="Send a token, a passphrase or the recovery words.",
+        )
+    if proof.kind == "terminal" and ways != ["passphrase"]:
+        raise Invalid("A terminal signs in by passphrase only.")
+    if proof.name is not None and ways != ["token"]:
+        raise Invalid("A name is given with the first-run token only.")
+
+
+def _named(request: web.Request) -> str:
+    """Return the id in the address. Raises `NotFound` for what is no id at all."""
+    named = request.match_info["id"]
+    if not (named.isascii() and named.isalnum() and len(named) <= ID_CHARACTERS):
+        raise NotFound
+    return named
 
 
 def _where(request: web.Request, said: str | None) -> str:
-    """Return the place's own words about itself: shown as text, never trusted."""
-    words = said or request.headers.get("User-Agent", "unknown")
-    return "".join(c if c.isprintable() else "?" for c in words)[:WHERE_CHARACTERS]
+    return printable(said) if said else place(request.headers.get("User-Agent", ""))
+
+
+def _shown(sign_in: SignIn) -> WaitingSignIn:
+    return msgspec.convert(sign_in, WaitingSignIn, from_attributes=True)
+
+
+def _picture(words: list[str]) -> str:
+    import segno
+
+    return str(segno.make(" ".join(words), micro=False).svg_data_uri(scale=4))

@@ -1,47 +1,73 @@
-"""The page's own files, served from memory of what was installed."""
+"""The page's own files, held in memory: what was not there at the start cannot be named."""
 
-import mimetypes
+import hashlib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from aiohttp import web
 
-FOLDER = Path(__file__).parent / "static"
-TYPES = {
-    ".js": "text/javascript",
+from sync.errors import NotFound
+from web.replies import Handler
+
+FOLDER: Final = Path(__file__).parent / "static"
+INDEX: Final = "index.html"
+TYPES: Final = {
     ".css": "text/css",
     ".html": "text/html",
+    ".js": "text/javascript",
     ".svg": "image/svg+xml",
-    ".webmanifest": "application/manifest+json",
 }
+"""The only kinds that are served."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _File:
+    content: bytes
+    media: str
+    tag: str
 
 
 class StaticFiles:
-    """Only files that lie in the folder at start can be named at all."""
+    """The page and its parts.
+
+    A browser asks each time whether its copy is still right (by the content's hash): an
+    upgraded node is never driven by yesterday's page.
+    """
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._files = {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
+            path.relative_to(folder).as_posix(): _file(path)
+            for path in folder.rglob("*")
+            if path.suffix in TYPES and path.is_file() and not path.is_symlink()
         }
 
-    async def index(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 -- a handler
-        """The page."""
-        return self._file("index.html")
+    def handlers(self) -> dict[str, Handler]:
+        """The handlers by the names of their routes."""
+        return {"page": self.page, "page_part": self.part}
 
-    async def file(self, request: web.Request) -> web.StreamResponse:
-        """One of its parts."""
-        return self._file(request.match_info["path"])
+    async def page(self, request: web.Request) -> web.StreamResponse:
+        """Reply the page."""
+        return self._reply(request, INDEX)
 
-    def _file(self, name: str) -> web.Response:
-        path = self._files.get(name)
-        if path is None:
-            raise web.HTTPNotFound
-        kind = TYPES.get(path.suffix) or mimetypes.guess_type(name)[0]
+    async def part(self, request: web.Request) -> web.StreamResponse:
+        """Reply one of its parts. Raises `NotFound`."""
+        return self._reply(request, request.match_info["name"])
+
+    def _reply(self, request: web.Request, name: str) -> web.Response:
+        file = self._files.get(name)
+        if file is None:
+            raise NotFound("The page has no such part.")
+        headers = {"Cache-Control": "no-cache", "ETag": f'"{file.tag}"'}
+        known = request.if_none_match or ()
+        if any(tag.value == file.tag for tag in known):
+            return web.Response(status=304, headers=headers)
         return web.Response(
-            body=path.read_bytes(),
-            content_type=kind or "application/octet-stream",
-            charset="utf-8" if path.suffix in TYPES else None,
-            # An upgraded node must not be driven by yesterday's page.
-            headers={"Cache-Control": "no-cache"},
+            body=file.content, content_type=file.media, charset="utf-8", headers=headers
         )
+
+
+def _file(path: Path) -> _File:
+    content = path.read_bytes()
+    tag = hashlib.sha256(content).hexdigest()[:32]
+    return _File(content=content, media=TYPES[path.suffix], tag=tag)

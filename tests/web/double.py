@@ -1,0 +1,240 @@
+"""A desk at the page's outermost edge: it remembers what it was asked to do."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Literal
+
+from sync.errors import Conflict, NotAllowed, NotFound
+from web import views
+from web.desk import Ballot, NewSession, SignIn, Viewer
+
+SECRET = "s" * 43
+STORE_ID = "0123456789abcdef"
+PASSPHRASE = "four words are enough"
+WORDS = ["abandon"] * 24
+NOW = 1_700_000_000_000
+MACHINE = views.MachineView(id="k" * 52, short="kkkk", name="testbox")
+ANN = Viewer(session_id="session1", person="p1", name="Ann", role="owner", kind="page")
+ASK = f"{'k' * 52}-1"
+
+
+def ask_view(**changed: object) -> views.AskView:
+    fields: dict[str, Any] = {
+        "id": ASK,
+        "short": "kkkk-1",
+        "number": 1,
+        "kind": "question",
+        "title": "Which one?",
+        "detail": "",
+        "options": [],
+        "agent": "claude",
+        "session": "a1",
+        "project": "example.org/team/app",
+        "project_name": "app",
+        "branch": None,
+        "machine": MACHINE,
+        "created": NOW,
+        "deadline": None,
+        "closed": None,
+        "rule": None,
+        "enforced": False,
+        "fallback": None,
+        "call": None,
+        "seen": "0" * 64,
+        "revision": 1,
+        "card": views.CardView(
+            state="waiting", sentence="Waits.", actions=[], open=True, needs_me=True, since=NOW
+        ),
+        "final": None,
+        "handover": None,
+        "resolved": None,
+        "read": False,
+    }
+    return views.AskView(**fields | changed)
+
+
+def change(n: int) -> views.Change:
+    return views.Change(n=n, now=NOW, topic="ask", ref=ASK)
+
+
+class DeskDouble:
+    """Fits `web.desk.Desk`. `done` holds every change that was asked for, by anyone."""
+
+    store_id = STORE_ID
+    machine = "testbox"
+    version = "0.0.1"
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, object]] = []
+        self.read: list[str] = []
+        self.known: dict[str, Viewer] = {SECRET: ANN}
+        self.people = True
+        self.failing: BaseException | None = None
+        self.changes_to_send: asyncio.Queue[views.Change | Exception | None] = asyncio.Queue()
+        self.streams = 0
+        self.hold = asyncio.Event()
+        """Changes of sign-ins and votes go on once this is set."""
+        self.hold.set()
+        self.at_once = 0
+        self.at_once_most = 0
+
+    async def _do(self, name: str, what: object = None) -> None:
+        self.at_once += 1
+        self.at_once_most = max(self.at_once_most, self.at_once)
+        try:
+            await self.hold.wait()
+            if self.failing is not None:
+                raise self.failing
+            self.done.append((name, what))
+        finally:
+            self.at_once -= 1
+
+    def now(self) -> int:
+        return NOW
+
+    async def viewer(self, secret: str) -> Viewer | None:
+        return self.known.get(secret)
+
+    async def has_person(self) -> bool:
+        return self.people
+
+    def _session(
+        self,
+        kind: Literal["page", "terminal"],
+        *,
+        recovery_words: list[str] | None = None,
+        passphrase_set: bool = False,
+    ) -> NewSession:
+        viewer = Viewer(session_id="session2", person="p1", name="Ann", role="owner", kind=kind)
+        return NewSession(
+            secret="n" * 43,
+            viewer=viewer,
+            recovery_words=recovery_words,
+            passphrase_set=passphrase_set,
+        )
+
+    async def sign_in_first(
+        self, token: str, *, name: str, passphrase: str | None, where: str
+    ) -> NewSession:
+        if token != "right":
+            raise NotAllowed("This sign-in link is not valid (any more).")
+        await self._do("sign_in_first", (name, passphrase, where))
+        return self._session("page", recovery_words=WORDS, passphrase_set=passphrase is not None)
+
+    async def sign_in_passphrase(
+        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+    ) -> NewSession:
+        if passphrase != PASSPHRASE:
+            raise NotAllowed("That is not right.")
+        await self._do("sign_in_passphrase", (kind, where))
+        return self._session(kind)
+
+    async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
+        if words != " ".join(WORDS):
+            raise NotAllowed("That is not right.")
+        await self._do("sign_in_recovery", where)
+        return self._session("page")
+
+    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+        await self._do("set_passphrase", viewer.person)
+
+    async def sign_in_request(self, *, where: str) -> SignIn:
+        self.read.append("sign_in_request")
+        return SignIn(id="wish1", digits="123456", expires=NOW, where=where)
+
+    async def sign_in_collect(self, sign_in_id: str, digits: str) -> NewSession | None:
+        if sign_in_id == "wish1":
+            return None
+        if sign_in_id != "wish2" or digits != "123456":
+            raise NotAllowed("This sign-in was refused.")
+        await self._do("sign_in_collect", sign_in_id)
+        return self._session("page")
+
+    async def sign_ins(self, viewer: Viewer) -> list[SignIn]:
+        return [SignIn(id="wish1", digits=None, expires=NOW, where="Firefox on Linux")]
+
+    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+        await self._do("approve_sign_in", (sign_in_id, digits))
+        return SignIn(id=sign_in_id, digits=None, expires=NOW, where="", state="approved")
+
+    async def sessions(self, viewer: Viewer) -> list[views.SessionRow]:
+        row = views.SessionRow(
+            id=viewer.session_id,
+            kind="page",
+            person="p1",
+            name="Ann",
+            created=NOW,
+            last_used=NOW,
+            where="Firefox on Linux",
+            current=True,
+        )
+        return [row]
+
+    async def end_session(self, viewer: Viewer, session_id: str | None) -> int:
+        await self._do("end_session", session_id)
+        return 1
+
+    async def state(self, viewer: Viewer) -> views.State:
+        if self.failing is not None:
+            raise self.failing
+        return views.State(
+            store_id=STORE_ID,
+            n=7,
+            now=NOW,
+            node=views.NodeView(machine=MACHINE, version="0.0.1", started=NOW),
+            me=views.Me(person="p1", name="Ann", role="owner", session=viewer.session_id),
+            asks=[ask_view()],
+            sessions=[],
+            rules=None,
+            counts=views.Counts(needs_me=1, open=1, unread=0),
+            banners=[],
+        )
+
+    async def ask(self, viewer: Viewer, ask_id: str) -> views.AskDetail:
+        if ask_id not in (ASK, "kkkk-1"):
+            raise NotFound("There is no such ask here.")
+        return views.AskDetail(ask=ask_view(), call=None, history=[])
+
+    async def changes(self, viewer: Viewer, since: int) -> AsyncIterator[views.Change | None]:
+        """Give what the test puts in; an error ends it, `StopAsyncIteration` like a session."""
+        self.streams += 1
+        try:
+            while True:
+                item = await self.changes_to_send.get()
+                if isinstance(item, StopAsyncIteration):
+                    return
+                if isinstance(item, Exception):
+                    raise item
+                yield item
+        finally:
+            self.streams -= 1
+
+    async def vote(self, viewer: Viewer, ask_id: str, ballot: Ballot) -> views.VoteReceipt:
+        await self._do("vote", (ask_id, ballot))
+        return views.VoteReceipt(vote="v1", state="accepted", ask=ask_view())
+
+    async def take_back(self, viewer: Viewer, ask_id: str) -> views.VoteReceipt:
+        await self._do("take_back", ask_id)
+        return views.VoteReceipt(vote="v2", state="taken_back", ask=ask_view())
+
+    async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> views.AskView:
+        await self._do("mark_read", (ask_id, read))
+        return ask_view(kind="note", read=read)
+
+    async def rules(self, viewer: Viewer) -> views.RulesView | None:
+        return None
+
+    async def apply_rules(
+        self, viewer: Viewer, *, name: str, source: str, replaces: str | None
+    ) -> views.RulesView:
+        if replaces is not None:
+            raise Conflict("Other rules are in force by now.")
+        await self._do("apply_rules", (name, source))
+        return views.RulesView(
+            name=name, version="v" * 12, applied_at=NOW, applied_by="Ann", count=0, source=source
+        )
+
+
+def check_rules(source: str) -> list[dict[str, Any]]:
+    """Complain about anything but an empty file."""
+    return [{"line": 1, "reason": "Not empty.", "fix": "Empty it."}] if source else []

@@ -1,0 +1,203 @@
+"""What the routes take and give beyond the views: one record for each body.
+
+An unknown field, a missing one or another type is refused, never guessed at.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from web.limits import NAME_CHARACTERS, SECRET_CHARACTERS, WHERE_CHARACTERS
+from web.views import AskView, FinalView, Me, RulesView, SessionRow
+
+Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
+Secret = Annotated[str, msgspec.Meta(max_length=SECRET_CHARACTERS)]
+Where = Annotated[str, msgspec.Meta(max_length=WHERE_CHARACTERS)]
+SixDigits = Annotated[str, msgspec.Meta(pattern="^[0-9]{6}$", max_length=6)]
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what comes in."""
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what goes out."""
+
+
+class Nothing(Taken, frozen=True, kw_only=True):
+    """A change that needs no more words than its address: `{}`."""
+
+
+class SignInProof(Taken, frozen=True, kw_only=True):
+    """One of: the first-run token with a name, a passphrase, the recovery words."""
+
+    token: Secret | None = None
+    name: Name | None = None
+    """With a token: how the first person is called."""
+    passphrase: Secret | None = None
+    """Alone: the one in force. With a token: the one to set, or null to have none."""
+    recovery: Secret | None = None
+    kind: Literal["page", "terminal"] = "page"
+    """`terminal`: for one command; only with a passphrase."""
+    where: Where | None = None
+    """What this place calls itself; without it the browser's name is taken."""
+
+
+class Digits(Taken, frozen=True, kw_only=True):
+    """The six digits of a sign-in."""
+
+    digits: SixDigits
+
+
+class NewPassphrase(Taken, frozen=True, kw_only=True):
+    """The passphrase to set."""
+
+    passphrase: Secret
+
+
+class Mark(Taken, frozen=True, kw_only=True):
+    """Whether a note or a result counts as read."""
+
+    read: bool
+
+
+class RulesSource(Taken, frozen=True, kw_only=True):
+    """The text of a rules file."""
+
+    source: str
+
+
+class NewRules(Taken, frozen=True, kw_only=True):
+    """A rules file to put into force in place of the version `replaces`."""
+
+    name: Name
+    source: str
+    replaces: str | None
+    """The version the person saw in force; null when there was none."""
+
+
+class Health(Given, frozen=True, kw_only=True):
+    """The node serves."""
+
+    ok: Literal[True] = True
+    version: str
+
+
+class Hello(Given, frozen=True, kw_only=True):
+    """What a page needs before anyone has signed in."""
+
+    store_id: str
+    has_person: bool
+    machine: str
+    version: str
+    signed_in: bool
+    """Whether this request came with a session."""
+    person: str | None = None
+    """A name to propose to the first person; none once there is one."""
+
+
+class SignedIn(Given, frozen=True, kw_only=True):
+    """A session was made; its secret is in the cookie."""
+
+    state: Literal["approved"] = "approved"
+    me: Me
+    recovery_words: list[str] | None
+    """Only to the first person of a fleet, and only this once."""
+    recovery_qr: str | None
+    """The same words as a picture, a `data:` address."""
+    passphrase_set: bool
+
+
+class NotYet(Given, frozen=True, kw_only=True):
+    """Nobody has typed the digits so far."""
+
+    state: Literal["waiting"] = "waiting"
+
+
+class Sessions(Given, frozen=True, kw_only=True):
+    """All signed-in places of the person."""
+
+    sessions: list[SessionRow]
+
+
+class Ended(Given, frozen=True, kw_only=True):
+    """How many sessions ended."""
+
+    ended: int
+
+
+class WaitingSignIn(Given, frozen=True, kw_only=True):
+    """A sign-in by six digits."""
+
+    id: str
+    digits: str | None
+    """Only for the new place."""
+    expires: int
+    where: str
+    state: Literal["waiting", "approved", "refused", "expired"]
+
+
+class SignIns(Given, frozen=True, kw_only=True):
+    """The sign-ins that wait for their digits."""
+
+    sign_ins: list[WaitingSignIn]
+
+
+class PassphraseSet(Given, frozen=True, kw_only=True):
+    """The passphrase is in force."""
+
+    passphrase_set: Literal[True] = True
+
+
+class Marked(Given, frozen=True, kw_only=True):
+    """The note or result as it stands now."""
+
+    ask: AskView
+
+
+class RulesInForce(Given, frozen=True, kw_only=True):
+    """The rules in force; null when none were ever applied."""
+
+    rules: RulesView | None
+
+
+class RuleProblem(Given, frozen=True, kw_only=True):
+    """What is wrong in a rules file."""
+
+    line: int
+    reason: str
+    fix: str
+
+
+class RulesChecked(Given, frozen=True, kw_only=True):
+    """Whether a rules file could be put into force."""
+
+    ok: bool
+    errors: list[RuleProblem]
+
+
+class Beat(Given, frozen=True, kw_only=True):
+    """On the stream of events: the last number sent, and the node's clock."""
+
+    n: int
+    now: int
+
+
+class Refused(Given, frozen=True, kw_only=True, omit_defaults=True):
+    """Why something was not done, and what to do."""
+
+    code: str
+    message: str
+    hint: str
+    final: FinalView | None = None
+    """With `closed`: how the ask closed before this vote came."""
+    ask: AskView | None = None
+    """With `closed`: the ask as it stands."""
+    problems: list[Any] | None = None
+    """With `rules_refused`: every problem as `line`, `reason`, `fix`."""
+
+
+class ErrorReply(Given, frozen=True, kw_only=True):
+    """The one shape of every error."""
+
+    error: Refused
