@@ -40,11 +40,16 @@ def _replay(live: sqlite3.Connection, fresh: sqlite3.Connection) -> list[str]:
     findings: list[str] = []
     heads: dict[tuple[bytes, int], Head] = {}
     keys: dict[bytes, bytes] = {}
-    entries = live.execute("SELECT n, hash, header, signature, facts, text FROM entry ORDER BY n")
-    for n, stored, header, signature, facts, text in entries:
+    entries = live.execute(
+        "SELECT n, hash, author, log, seq, type, header, signature, facts, text"
+        " FROM entry ORDER BY n"
+    )
+    for n, stored, *copied, header, signature, facts, text in entries:
         try:
             entry = decode(header, signature, facts, text)
             author = entry.header.author
+            if copied != [author, entry.header.log, entry.header.seq, entry.header.type]:
+                findings.append(f"entry {n}: its columns are not what its header says")
             if entry.header.type == EntryType.GENESIS:
                 key = read(GenesisFacts, facts).node_key
                 keys[sha256(key)] = key

@@ -1,0 +1,84 @@
+"""A real node lives through all kinds of asks, so that every table has rows."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from node.bridge.client import Refused
+from tests.running import Person, RunningNode
+
+RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
+
+
+def live(node: RunningNode) -> Person:
+    """Let a node that serves live through everything one machine can have."""
+    node.flag(kind="question", title="Before anyone was here?")
+    person = node.person()
+    node.rules(person, RULES)
+    node.rules(person, RULES + "# again\n", name="second")
+    _questions(node, person)
+    _approvals(node, person)
+    for kind in ("note", "done"):
+        posted = node.flag(kind=kind, title=f"A {kind}", detail="as text", key=kind)
+        person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": True})
+        person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": kind == "note"})
+    return person
+
+
+def _take(node: RunningNode, ask: str, **more: object) -> dict[str, object]:
+    return node.agent("await", {"ask_id": ask, "wait_s": 0}, **more)  # type: ignore[arg-type]
+
+
+def _questions(node: RunningNode, person: Person) -> None:
+    options = [{"label": "left", "detail": "that way"}, {"label": "right"}]
+    asked = node.flag(kind="question", title="Which way?", options=options, fallback="left")["id"]
+    person.vote(asked, "answer", choice="2", because="it is nearer")
+    _take(node, asked)
+    node.agent("claim", {"ask_id": asked, "take_over": True}, session="two")
+    node.agent("resolve", {"ask_id": asked, "outcome": "went right", "ok": True}, session="two")
+    declined = node.flag(kind="question", title="Yours?")["id"]
+    person.vote(declined, "decline", because="not mine")
+    withdrawn = node.flag(kind="question", title="Still?")["id"]
+    node.agent("withdraw", {"ask_id": withdrawn, "reason": "found it"})
+    late = node.flag(kind="question", title="Soon?", deadline_s=60)["id"]
+    node.advance(61_000)
+    person.vote(late, "answer", text="too late", seen=person.ask(late)["seen"])
+    taken = node.flag(kind="question", title="Sure?")["id"]
+    person.vote(taken, "answer", text="yes")
+    person.ok("DELETE", f"/api/asks/{taken}/votes/mine")
+
+
+def _approvals(node: RunningNode, person: Person) -> None:
+    call = {"tool": "deploy", "arguments": {"target": "staging"}}
+
+    def asked(title: str) -> str:
+        return str(node.flag(kind="approval", title=title, call=call)["id"])
+
+    resolved = asked("Resolved")
+    person.vote(resolved, "allow", because="go on")
+    _take(node, resolved)
+    node.agent("resolve", {"ask_id": resolved, "outcome": "", "ok": False})
+    denied = asked("Denied")
+    person.vote(denied, "deny")
+    person.vote(denied, "allow")
+    _take(node, denied)
+    unknown = asked("Unknown")
+    person.vote(unknown, "allow")
+    _take(node, unknown)
+    unused = asked("Unused")
+    person.vote(unused, "allow")
+    node.advance(3_600_000)
+    with contextlib.suppress(Refused):
+        _take(node, unused)
+    taken = asked("Taken back")
+    person.vote(taken, "allow")
+    person.ok("DELETE", f"/api/asks/{taken}/votes/mine")
+    person.vote(asked("Not fetched"), "allow")
+    asked("Open")
+
+
+def rows(home: Path, table: str) -> int:
+    """How many rows a table of a stopped node's store has."""
+    with contextlib.closing(sqlite3.connect(home / "store.db")) as store:
+        (count,) = store.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+    return int(count)
