@@ -32,7 +32,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     access: Access = Access.PERSON
     grants: bool = False
-    """It answers an ask, or gives somebody or something a right."""
+    """It answers an ask, or gives or takes a right: what no agent may ever reach."""
     page: bool = False
     """The page or a part of it: other sites may link to it as a whole window."""
     takes: type[Any] | None = None
@@ -104,9 +104,8 @@ _SIGN_IN: Final = (
         name="collect_sign_in",
         method="POST",
         path="/api/sign-ins/{id}/collect",
-        summary="For the new place: the session once the digits were typed (202 until then).",
+        summary="For the new place: the session that was approved; 202 until then.",
         access=Access.PUBLIC,
-        grants=True,
         takes=messages.Digits,
         gives=(messages.SignedIn, messages.NotYet),
     ),
@@ -147,6 +146,7 @@ _SIGN_IN: Final = (
         method="DELETE",
         path="/api/sessions/{id}",
         summary="End one session of the person; `mine` is the one that asks.",
+        grants=True,
         takes=messages.Nothing,
         gives=(messages.Ended,),
     ),
@@ -155,6 +155,7 @@ _SIGN_IN: Final = (
         method="DELETE",
         path="/api/sessions",
         summary="End every session of the person but the one that asks.",
+        grants=True,
         takes=messages.Nothing,
         gives=(messages.Ended,),
     ),
@@ -208,6 +209,7 @@ _ASKS: Final = (
         method="PUT",
         path="/api/asks/{id}/read",
         summary="Mark a note or a result as read, or as unread again.",
+        grants=True,
         takes=messages.Mark,
         gives=(messages.Marked,),
     ),

@@ -61,12 +61,14 @@ def name(route: Route) -> str:
 def test_the_list_of_answering_and_granting_routes() -> None:
     assert {route.name for route in ANSWERING_AND_GRANTING} == {
         "sign_in",
-        "collect_sign_in",
         "approve_sign_in",
         "set_passphrase",
         "vote",
         "take_back",
         "apply_rules",
+        "end_session",
+        "end_other_sessions",
+        "mark",
     }
 
 
