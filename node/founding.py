@@ -9,7 +9,7 @@ import msgspec
 from node.clock import Anchor, Clock, Times
 from node.desk.sign_in import ENTROPY
 from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
-from node.store.connection import failure, open_writer
+from node.store.connection import erase_traces, failure, open_writer
 from node.store.migrations import migrate
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
@@ -47,6 +47,8 @@ def open_store(
         migrate(connection, now=times.wall_ms())
         row = connection.execute("SELECT value FROM local WHERE name = 'clock'").fetchone()
         clock = Clock(times, None if row is None else msgspec.json.decode(row[0], type=Anchor))
+        # A secret may have been removed right before a crash.
+        erase_traces(connection)
         if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is None:
             _found(connection, key, machine, clock, random)
         values = dict(

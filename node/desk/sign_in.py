@@ -125,6 +125,7 @@ class SignIns:
                 transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
             entropy = transaction.value(ENTROPY)
             transaction.keep(ENTROPY, None)
+            transaction.erases = True
             return self._session(transaction, person, "page", where), entropy
 
         session, entropy = await self.context.writer.run("first_sign_in", job)

@@ -56,6 +56,19 @@ def open_reader(home: Path) -> sqlite3.Connection:
     return connection
 
 
+def erase_traces(connection: sqlite3.Connection) -> bool:
+    """Bring the write-ahead log into the store and empty it; False when a reader was in the way.
+
+    What was deleted is zeroed in the store (`secure_delete`), but its old pages would stay
+    readable in the log until others are written over them.
+    """
+    try:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error:
+        return False
+    return not busy
+
+
 def failure(error: BaseException) -> AskmeshError:
     """Say in words what a failure of the store means."""
     if isinstance(error, AskmeshError):

@@ -52,6 +52,8 @@ class Transaction:
         self.wall = wall
         self.random = random
         self.changes: list[tuple[int, str, str]] = []
+        self.erases = False
+        """Set by a job that removed a secret: its old pages go from the disk as well."""
 
     def row(self, sql: str, *values: Value) -> Any:  # noqa: ANN401 -- columns have no static type
         """Return the first row, or None."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from node.clock import Clock
-from node.store.connection import failure
+from node.store.connection import erase_traces, failure
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
 
@@ -47,6 +47,7 @@ class _Done(NamedTuple):
     result: Any
     error: BaseException | None
     changes: Sequence[Change]
+    erases: bool = False
 
 
 class Writer:
@@ -71,6 +72,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._anchored = 0
+        self._erase = False
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="writer")
         self._thread.start()
@@ -135,6 +137,9 @@ class Writer:
             return [_Done(asked, None, told, ()) for asked in group]
         for asked in group:
             self._stop_point(f"{asked.name}:after-commit")
+        self._erase = self._erase or any(item.erases for item in done)
+        if self._erase:
+            self._erase = not erase_traces(self._connection)
         return done
 
     def _one(self, asked: _Asked) -> _Done:
@@ -161,7 +166,7 @@ class Writer:
                 _log.exception("job %s failed", asked.name)
             return _Done(asked, None, error, ())
         connection.execute("RELEASE job")
-        return _Done(asked, result, None, transaction.changes)
+        return _Done(asked, result, None, transaction.changes, transaction.erases)
 
     def _anchor(self) -> None:
         now = self._clock.now()

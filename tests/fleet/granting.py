@@ -1,0 +1,71 @@
+"""The one list of routes that answer or grant, with what an agent would send to each."""
+
+from typing import Any, NamedTuple
+
+from web.routes import ANSWERING_AND_GRANTING, ROUTES, Access, Route
+
+
+class Ground(NamedTuple):
+    """What a person has on a node, and an agent wants to get at."""
+
+    approval: str
+    seen: str
+    note: str
+    session: str
+    sign_in: str
+    digits: str
+    rules: str | None
+
+
+class Attempt(NamedTuple):
+    """A route as it is asked for, with ids filled in."""
+
+    method: str
+    path: str
+    body: dict[str, Any]
+    public: bool
+
+
+def key(route: Route) -> tuple[str, str]:
+    """A route's name in these tests."""
+    return route.method, route.path
+
+
+CHANGING = {key(route) for route in ROUTES if route.method != "GET"}
+GRANTING = {key(route) for route in ANSWERING_AND_GRANTING}
+ASKING = {
+    ("POST", "/api/sign-ins"),
+    ("POST", "/api/sign-ins/{id}/collect"),
+    ("POST", "/api/rules/check"),
+}
+"""Open to whoever asks: they begin, check, or fetch what a person granted by its digits."""
+
+
+def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
+    """For each the real path, and a body that would do it for a person."""
+    vote = {"decision": "allow", "seen": ground.seen}
+    rules = {"name": "mine", "source": "", "replaces": ground.rules}
+    ask = f"/api/asks/{ground.approval}"
+    sign_in = f"/api/sign-ins/{ground.sign_in}"
+    digits = {"digits": ground.digits}
+    return {
+        ("POST", "/api/session"): ("/api/session", {"passphrase": "guess guess guess"}),
+        ("DELETE", "/api/sessions"): ("/api/sessions", {}),
+        ("DELETE", "/api/sessions/{id}"): (f"/api/sessions/{ground.session}", {}),
+        ("PUT", "/api/passphrase"): ("/api/passphrase", {"passphrase": "words of an agent"}),
+        ("POST", "/api/sign-ins/{id}"): (sign_in, digits),
+        ("POST", "/api/sign-ins/{id}/collect"): (f"{sign_in}/collect", digits),
+        ("POST", "/api/asks/{id}/votes"): (f"{ask}/votes", vote),
+        ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
+        ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
+        ("PUT", "/api/rules"): ("/api/rules", rules),
+    }
+
+
+def attempts(ground: Ground) -> list[Attempt]:
+    """The whole list and the rest of what changes anything, ready to be tried."""
+    public = {key(route) for route in ROUTES if route.access is Access.PUBLIC}
+    return [
+        Attempt(route[0], path, body, route in public)
+        for route, (path, body) in bodies(ground).items()
+    ]
