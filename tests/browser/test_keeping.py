@@ -5,6 +5,7 @@ import asyncio
 from playwright.async_api import expect
 
 from tests.browser.conftest import OpenPage
+from tests.browser.viewer import until_true
 from tests.running import RunningNode
 
 FRUIT = ("apples", "plums", "pears")
@@ -71,7 +72,7 @@ async def test_a_click_is_not_lost_to_an_update(open_page: OpenPage) -> None:
     await asyncio.to_thread(viewer.node.agent, "withdraw", {"ask_id": first["id"], "reason": "no"})
     for number in range(3):
         await viewer.flag(kind="note", title=f"Note {number}")
-    await viewer.page.wait_for_function("document.title.startsWith('(1)')")
+    await until_true(viewer.page, "document.title.startsWith('(1)')")
     await mouse.up()
     await viewer.ask.get_by_text(first["id"], exact=True).wait_for()
     await viewer.says("Withdrawn by claude")
@@ -136,9 +137,7 @@ async def test_all_counts_agree(open_page: OpenPage) -> None:
         await expect(viewer.group("needs").locator(".count")).to_have_text(shown)
         await expect(page.locator("#tab-count")).to_have_text(shown)
         prefix = f"({number}) " if number else ""
-        await page.wait_for_function(
-            "prefix => document.title.startsWith(`${prefix}askmesh`)", arg=prefix
-        )
+        await until_true(page, f"document.title.startsWith('{prefix}askmesh')")
 
     await counts_are(3)
     icon = await page.locator('link[rel="icon"]').get_attribute("href")

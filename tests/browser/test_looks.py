@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.viewer import Viewer
+from tests.browser.viewer import STILL, Viewer, until_true
 from tests.machine import node_packages
 from tests.running import RunningNode
 
@@ -113,9 +113,7 @@ async def test_axe_finds_nothing(
 
 async def still(viewer: Viewer) -> None:
     """Wait until no colour is on its way to another."""
-    await viewer.page.wait_for_function(
-        "document.getAnimations().every(one => one.playState !== 'running')"
-    )
+    await until_true(viewer.page, STILL)
 
 
 async def violations(viewer: Viewer) -> list[Any]:

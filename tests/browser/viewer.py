@@ -8,6 +8,9 @@ from playwright.async_api import Locator, Page
 
 from tests.running import Person, RunningNode
 
+STILL = "document.getAnimations().every(one => one.playState !== 'running')"
+"""No colour is on its way to another."""
+
 Action = Literal["Allow", "Deny", "Send answer", "Decline to answer", "Take back", "Dismiss"]
 
 
@@ -23,6 +26,14 @@ def sign_in_cookie(person: Person) -> SetCookieParam:
         "httpOnly": True,
         "sameSite": "Strict",
     }
+
+
+async def until_true(page: Page, expression: str, seconds: float = 10.0) -> None:
+    """Wait until an expression is true; the page's policy forbids playwright's own way."""
+    end = asyncio.get_running_loop().time() + seconds
+    while not await page.evaluate(expression):
+        assert asyncio.get_running_loop().time() < end, expression
+        await asyncio.sleep(0.03)
 
 
 class Viewer:

@@ -16,6 +16,7 @@ const RETRY_MS = 2_000;
 const token = takeToken();
 /** @type {Page | null} */
 let page = null;
+let entering = false;
 
 function takeToken() {
   const found = /^#t=([\w-]+)$/.exec(location.hash);
@@ -30,7 +31,7 @@ async function start() {
     const state = await wire.state();
     openPage(state);
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) await enter();
+    if (error instanceof Refusal && error.status === 401) await showWhoIsThere();
     else if (error instanceof Refusal || error instanceof Unreachable) retry(error.message);
     else throw error;
   }
@@ -56,8 +57,19 @@ function openPage(state) {
   else page = new Page(state, () => void enter());
 }
 
-/** Ask who is there. What the page showed is put away, not thrown away. */
+/** A session has ended. What the page showed is put away, not thrown away. */
 async function enter() {
+  // Several requests may learn at once that the session has ended.
+  if (entering || !byId("entry").hidden) return;
+  entering = true;
+  try {
+    await showWhoIsThere();
+  } finally {
+    entering = false;
+  }
+}
+
+async function showWhoIsThere() {
   page?.pause();
   let hello;
   try {

@@ -55,8 +55,10 @@ export class AskRow extends HTMLElement {
     this.kindIcon.className = `icon icon-${ask.kind}`;
     setText(this.kindName, `${KINDS[ask.kind]}: `);
     showText(this.titleText, ask.title);
-    show(this.call, ask.call !== null);
-    if (ask.call) showText(this.call, ask.call.summary || ask.call.tool);
+    const call = ask.call ? ask.call.summary || ask.call.tool : "";
+    // The gate's titles say the call already.
+    show(this.call, call !== "" && !ask.title.includes(call));
+    showText(this.call, call);
     showText(this.agent, ask.agent);
     const branch = ask.branch ? ` · ${ask.branch}` : "";
     showText(this.place, `${ask.project_name}${branch}`);
