@@ -142,7 +142,7 @@ def _shut(state: CardState, sentence: str, since: int, actions: tuple[str, ...] 
         sentence=sentence,
         actions=actions,
         open=False,
-        needs_me=state is CardState.OUTCOME_UNKNOWN,
+        needs_me=False,
         since=since,
     )
 

@@ -221,7 +221,7 @@ def test_only_an_unknown_outcome_of_the_closed_cards_needs_a_person() -> None:
             and facts.held is not None
             and facts.held.lease_until <= NOW
         )
-        assert shown.needs_me is unknown
+        assert not shown.needs_me
         assert (shown.state is CardState.OUTCOME_UNKNOWN) is unknown
 
 
