@@ -18,7 +18,7 @@ from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
 from node.desk.rows import AskRow, by_id, select
-from node.desk.rules_store import RulesStore
+from node.desk.rules_store import RulesStore, check_in_force
 from node.desk.sessions import hear
 from node.gate.call import Call
 from node.gate.rules import Rules
@@ -172,8 +172,10 @@ class GateDesk:
 
     async def _find(self, hold: GateHold) -> GateVerdict | str | None:
         """Return a verdict, or the open ask that this call is, or None: it must be raised."""
+        return await self._rules.decide(lambda rules: self._found(hold, rules))
+
+    async def _found(self, hold: GateHold, rules: Rules) -> GateVerdict | str | None:
         waiting = frozenset(self._waiting)
-        rules = await self.rules()
 
         def job(transaction: Transaction) -> GateVerdict | str | None:
             hear(transaction, hold.who, gate=True)
@@ -317,8 +319,9 @@ class GateDesk:
                     return
 
     async def _pick_up(self, ask: str, hold: GateHold) -> GateVerdict:
-        rules = await self.rules()
+        return await self._rules.decide(lambda rules: self._picked_up(ask, hold, rules))
 
+    async def _picked_up(self, ask: str, hold: GateHold, rules: Rules) -> GateVerdict:
         def job(transaction: Transaction) -> GateVerdict:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value:
@@ -335,6 +338,7 @@ class GateDesk:
         if row.state == AskState.VOID.value:
             return verdict_of(self.context, transaction, row)
         if row.outcome == Outcome.ALLOWED.value:
+            check_in_force(transaction, rules)
             match = rules.match(hold.call.tool, hold.call.arguments, hold.call.cwd)
             if match is not None and match.action == "deny":
                 return verdict_of(self.context, transaction, void(transaction, row, Void.RULES))

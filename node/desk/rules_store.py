@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from node.desk import persons
 from node.desk.context import Context
@@ -15,9 +17,14 @@ from sync.log.kinds import EntryType
 from web.desk import Viewer
 from web.views import RulesView
 
+Result = TypeVar("Result")
 Record = tuple[bytes, str, str, str, str, int]
 """Entry hash, name, version, source, the name of who applied them, when."""
 LATEST = "SELECT entry, name, version, source, by_name, at FROM rules ORDER BY n DESC LIMIT 1"
+
+
+class RulesMoved(Conflict):
+    """Other rules came into force meanwhile; try again."""
 
 
 class RulesStore:
@@ -32,6 +39,18 @@ class RulesStore:
     async def in_force(self) -> Rules:
         """Return the rules in force, as they stand in the store now."""
         return (await self._latest_parsed())[1]
+
+    async def decide(self, decide: Callable[[Rules], Awaitable[Result]]) -> Result:
+        """Decide by the rules in force; anew when others came into force meanwhile.
+
+        A job that acts on the rules calls `check_in_force` in its transaction.
+        """
+        while True:
+            rules = await self.in_force()
+            try:
+                return await decide(rules)
+            except RulesMoved:
+                continue
 
     async def _latest_parsed(self) -> tuple[Record | None, Rules]:
         record = await self.context.reader.run(_latest)
@@ -87,6 +106,13 @@ class RulesStore:
             return _view(after, len(parsed.rules))
 
         return await self.context.writer.run("apply_rules", job)
+
+
+def check_in_force(transaction: Transaction, rules: Rules) -> None:
+    """Raise `RulesMoved` when other rules are in force in this transaction."""
+    record = _latest(transaction.connection)
+    if record is not None and record[2] != rules.version:
+        raise RulesMoved
 
 
 def _latest(connection: sqlite3.Connection) -> Record | None:

@@ -1,0 +1,85 @@
+"""Rules that change at the very moment at which a verdict is picked up."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from node.clock import SystemTimes
+from node.config import Settings, prepare
+from node.desk.gate import GateDesk
+from node.desk.protocols import GateHold
+from node.desk.requests import Asker
+from node.desk.rules_store import RulesStore
+from node.founding import open_store
+from node.gate.call import make_call
+from node.gate.rules import Rules
+from node.process import Node, Seams
+from sync.log.kinds import EntryType
+from tests.fleet.history import entries
+from web.desk import Ballot, Viewer
+
+ASK = '[[rule]]\nname = "pushes"\ntool = "Bash"\naction = "ask"\n'
+DENY = ASK.replace('"ask"', '"deny"')
+
+
+class Tightening(RulesStore):
+    """Someone applies other rules right after these were read."""
+
+    viewer: Viewer
+    then: str | None = None
+
+    async def in_force(self) -> Rules:
+        found = await super().in_force()
+        source, self.then = self.then, None
+        if source is not None:
+            await self.apply(self.viewer, name="rules", source=source, replaces=found.version)
+        return found
+
+
+@pytest.fixture
+async def parts(node_home: Path) -> AsyncIterator[Node]:
+    """A node that serves nobody."""
+    times = SystemTimes()
+    prepare(node_home, create=True)
+    opened = open_store(node_home, create=True, machine="box", times=times, random=os.urandom)
+    node = Node(node_home, Settings(), opened, Seams(times=times), "token")
+    yield node
+    await node.writer.close()
+    node.reader.close()
+
+
+def hold(seconds: float = 0) -> GateHold:
+    who = Asker(agent="claude", session="s", project="p", cwd="/", pid=1, uid=os.getuid())
+    return GateHold(
+        who=who,
+        call=make_call("Bash", {"command": "git push"}, "/"),
+        match=None,
+        stage="pre",
+        invocation=os.urandom(8).hex(),
+        tool_use_id="t",
+        hold_s=seconds,
+    )
+
+
+async def test_rules_tightened_between_reading_and_handing_over_are_those_that_count(
+    parts: Node,
+) -> None:
+    desk = parts.person_desk
+    session = await desk.sign_in_first("token", name="Ann", passphrase=None, where="test")
+    rules = Tightening(parts.context)
+    rules.viewer = session.viewer
+    await rules.apply(session.viewer, name="rules", source=ASK, replaces=None)
+    gate = GateDesk(parts.context, rules)
+    waiting = await gate.hold(hold())
+    assert waiting.printed_not_decided
+    assert waiting.ask is not None
+    shown = (await desk.ask(session.viewer, waiting.ask)).ask
+    await desk.vote(session.viewer, waiting.ask, Ballot(decision="allow", seen=shown.seen))
+    rules.then = DENY
+    verdict = await gate.hold(hold())
+    assert (verdict.allow, verdict.ask) == (False, waiting.ask)
+    assert "rules tightened" in verdict.sentence
+    [what] = entries(parts.home, EntryType.HANDOVER, shown.id)
+    assert (what.facts["status"], what.facts["reason"]) == ("void", "rules tightened")
