@@ -228,7 +228,7 @@ class Node:
             await self.reader.run(self._sweep_blobs)
             await page.open()
             await self.socket.open()
-            sweeper = loop.create_task(Sweeper(self.context).run())
+            sweeper = loop.create_task(Sweeper(self.context, self.answers).run())
             write(self.home / FACTS_FILE, self._facts())
             _log.info("serving %s", self._facts()["url"])
             await stop.wait()

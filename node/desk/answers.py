@@ -4,6 +4,7 @@ The same ruling serves a vote that arrives from another node: whatever is not ru
 ruled on, also after a crash between the two commits.
 """
 
+import logging
 import sqlite3
 from functools import partial
 
@@ -18,11 +19,13 @@ from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
 from sync.decide.people import eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
-from sync.errors import Conflict, Invalid, NotAllowed
+from sync.errors import Conflict, Invalid, NotAllowed, StoreError
 from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText, read_text
 from sync.log.kinds import EntryType
 from web.desk import AskClosed, Ballot, Viewer
 from web.views import AskView, VoteReceipt
+
+_log = logging.getLogger("askmesh.answers")
 
 STANDING = (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
 
@@ -221,7 +224,12 @@ class Answers:
     async def _ruled(self, viewer: Viewer, ask: str, vote: bytes) -> VoteReceipt:
         """Rule on the vote; the home is here, so nobody waits for another machine."""
         context = self.context
-        await context.writer.run("rule", lambda transaction: self.rule(transaction, ask))
+        try:
+            await context.writer.run("rule", lambda transaction: self.rule(transaction, ask))
+        except StoreError as error:
+            # The vote is durable, so "nothing was recorded" would be wrong; the sweeper
+            # rules on it once the store takes entries again.
+            _log.warning("a vote waits for its ruling: %s", error.sentence)
 
         def read(connection: sqlite3.Connection) -> tuple[VoteReceipt, AskClosed | None]:
             row = by_id(connection, ask)

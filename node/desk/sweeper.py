@@ -9,6 +9,7 @@ import contextlib
 import logging
 import sqlite3
 
+from node.desk.answers import Answers
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.reading import trim_events
@@ -26,6 +27,8 @@ SHORTEST_S = 0.25
 """After any change a new deadline may be nearer; a burst of changes is one look."""
 MOMENT_S = 0.01
 TIDY_EVERY_MS = 10 * 60_000
+UNRULED_MS = 1_000
+"""A vote is ruled on right after it was recorded; one that waits this long was left."""
 SESSION_KEPT_MS = 30 * DAY_MS
 """A session that nobody heard of for a month has nothing left to show."""
 
@@ -35,8 +38,9 @@ _log = logging.getLogger("askmesh.sweeper")
 class Sweeper:
     """One task that sleeps until the next moment something is due."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, answers: Answers) -> None:
         self._context = context
+        self._answers = answers
         self._lapsed: set[str] = set()
         self._tidied = 0
 
@@ -83,12 +87,33 @@ class Sweeper:
         work, moments = await context.reader.run(due)
         if work:
             await context.writer.run("expire", self._expire)
+        unruled = await self._rule_left(now)
+        if unruled is not None:
+            moments.append(unruled)
         await self._tell_lapsed(now)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
+
+    async def _rule_left(self, now: int) -> int | None:
+        """Rule on votes that a full disk left without a ruling; return when one is due."""
+        home = self._context.identity.name
+
+        def oldest(connection: sqlite3.Connection) -> int | None:
+            (at,) = connection.execute(
+                "SELECT min(vote.at) FROM vote JOIN ask ON ask.id = vote.ask"
+                " WHERE ruling IS NULL AND home = ?",
+                (home,),
+            ).fetchone()
+            return None if at is None else int(at)
+
+        at = await self._context.reader.run(oldest)
+        if at is None or at + UNRULED_MS > now:
+            return None if at is None else at + UNRULED_MS
+        await self._answers.rule_open()
+        return None
 
     def _expire(self, transaction: Transaction) -> None:
         now = transaction.now

@@ -74,11 +74,14 @@ def failure(error: BaseException) -> AskmeshError:
     if isinstance(error, AskmeshError):
         return error
     text = str(error).lower()
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE":
+        # There is no room for the index of the write-ahead log.
+        text = "full"
     if "full" in text or "no space" in text or "quota" in text:
         return StoreFull(hint="What was acknowledged before is safe.")
     if "readonly" in text or "read-only" in text or "unable to open" in text:
         return StoreReadOnly(hint="Make the data directory writable, then try again.")
-    if "permission" in text:
+    if "permission" in text or "not permitted" in text:
         return StoreReadOnly(
             "The store may not be written by this user, so nothing was recorded.",
             hint="Check who owns the data directory.",

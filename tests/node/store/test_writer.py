@@ -11,7 +11,7 @@ import pytest
 from node.store.rebuild import compare
 from node.store.transaction import Transaction
 from node.store.writer import ANCHOR_EVERY_MS, GROUP_JOBS, Job
-from sync.errors import AskmeshError, Invalid, StoreError, StoreFull
+from sync.errors import AskmeshError, Invalid, StoreError, StoreFull, StoreReadOnly
 from tests.node.store.stores import Kept, SetTimes, looked, mark, writing
 
 COUNT_MARKS = "SELECT count(*) FROM mark"
@@ -273,3 +273,15 @@ async def test_errors_of_the_store_are_told_in_words(tmp_path: Path) -> None:
     async with writing(tmp_path) as kept:
         with pytest.raises(AskmeshError, match="no such table"):
             await kept.writer.run("bad", lambda transaction: transaction.run("DELETE FROM x"))
+
+
+async def test_a_store_that_may_not_be_written_stays_readable(tmp_path: Path) -> None:
+    async with writing(tmp_path) as kept:
+        await kept.writer.run("one", marks("a-1"))
+        kept.opened.connection.execute("PRAGMA query_only=ON")
+        with pytest.raises(StoreReadOnly, match="nothing was recorded"):
+            await kept.writer.run("two", marks("b-1"))
+        assert looked(tmp_path, "SELECT ask FROM mark") == [("a-1",)]
+        kept.opened.connection.execute("PRAGMA query_only=OFF")
+        await kept.writer.run("three", marks("c-1"))
+    assert compare(tmp_path) == []
