@@ -57,6 +57,7 @@ def main() -> int:
     """Run what the options ask for; 0 only if nothing failed (with --no-skips: nor skipped)."""
     options = read_options()
     os.chdir(ROOT)
+    os.environ.pop("PYTHONPATH", None)  # the tests' own processes are not all isolated
     tally = Tally()
     if not options.quick:
         install_programs(tally)

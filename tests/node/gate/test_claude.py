@@ -169,7 +169,7 @@ async def test_a_deny_rule_beats_an_earlier_hand_over(gate: Double) -> None:
     assert denied == permission(behavior="deny", message=REFUSED)
 
 
-@pytest.mark.parametrize("tool", claude.HOST_QUESTIONS)
+@pytest.mark.parametrize("tool", sorted(claude.HOST_QUESTIONS))
 async def test_the_hosts_own_questions_are_left_to_it(gate: Double, tool: str) -> None:
     assert await run(gate, "PermissionRequest", tool_name=tool, tool_input={}) is None
     assert await run(gate, "PreToolUse", tool_name=tool, tool_input={}, tool_use_id="t") is None
