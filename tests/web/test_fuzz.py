@@ -1,7 +1,9 @@
 """Whatever is sent to a route of a real node, it is refused or carried out, never a fault."""
 
+import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -144,6 +146,42 @@ def test_any_query(target: Target, query: str) -> None:
 def test_any_address(target: Target, method: str, path: str) -> None:
     status, _ = target.send(method, path, None if method in {"GET", "HEAD"} else b"{}")
     assert status < 500
+
+
+@USUAL
+@given(
+    lines=st.lists(
+        st.binary(max_size=60)
+        | st.sampled_from(
+            [
+                b"Transfer-Encoding: chunked",
+                b"Content-Length: 5",
+                b"Content-Length: 99999999999999999999",
+                b"Expect: 100-continue",
+                b"Connection: Upgrade",
+                b"Upgrade: websocket",
+                b"Cookie: a=b",
+                b"Host: 127.0.0.1",
+                b"If-None-Match: *",
+                b"Range: bytes=0-",
+            ]
+        ),
+        max_size=6,
+    ),
+    first=st.sampled_from([b"GET / HTTP/1.1", b"POST /api/session HTTP/1.1", b"\x16\x03", b"x"])
+    | st.binary(max_size=40),
+)
+def test_any_bytes(target: Target, lines: list[bytes], first: bytes) -> None:
+    host = f"Host: 127.0.0.1:{target.node.web_port}".encode()
+    with socket.create_connection(("127.0.0.1", target.node.web_port), 60) as connection:
+        connection.sendall(b"\r\n".join([first, host, *lines, b"", b""]))
+        connection.shutdown(socket.SHUT_WR)
+        reply = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(65_536):
+                reply += part
+    assert not reply.startswith(b"HTTP/1.1 5")
+    assert b"Traceback" not in reply
 
 
 def test_the_person_is_still_served(target: Target) -> None:

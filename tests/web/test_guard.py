@@ -1,6 +1,8 @@
 """The guard's decisions, one row for each header in each of its forms."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sync.errors import CallerError, Invalid
 from web.errors import Foreign, NotJson, WrongHost
@@ -280,3 +282,45 @@ def test_the_cookie_is_named_by_store_and_port() -> None:
 def test_a_store_id_that_would_break_the_cookie_is_refused(store_id: str) -> None:
     with pytest.raises(ValueError, match="cookie"):
         cookie_name(store_id, PORT)
+
+
+VALUES = {
+    "Host": [HOST, "localhost:7718", "evil.example", "evil.example:7718"],
+    "Origin": [ORIGIN, "http://localhost:7718", "null", "http://evil.example"],
+    "Sec-Fetch-Site": ["same-origin", "none", "same-site", "cross-site"],
+    "Sec-Fetch-Mode": ["navigate", "cors", "no-cors"],
+    "Sec-Fetch-Dest": ["document", "iframe", "empty"],
+    "Content-Type": ["application/json", "text/plain"],
+    "X-Askmesh": ["1", "0"],
+    "Content-Encoding": ["identity", "gzip"],
+}
+LINES = st.lists(
+    st.one_of([st.tuples(st.just(name), st.sampled_from(of)) for name, of in VALUES.items()]),
+    max_size=10,
+)
+
+
+@given(given_lines=LINES, method=st.sampled_from(["POST", "PUT", "DELETE"]), page=st.booleans())
+def test_every_change_that_passes_is_the_pages_own(
+    given_lines: list[tuple[str, str]], method: str, page: bool
+) -> None:
+    headers = [*given_lines, ("Host", HOST), ("Content-Type", "application/json")]
+    if decide(method, "/api/x", headers, port=PORT, page=page) is not None:
+        return
+    said = {name: [value for key, value in headers if key == name] for name in VALUES}
+    assert said["Host"] == [HOST]
+    assert said["Origin"] in ([], [ORIGIN])
+    assert said["Sec-Fetch-Site"] in ([], ["same-origin"], ["none"])
+    assert said["Content-Type"] == ["application/json"]
+    assert said["X-Askmesh"] == ["1"]
+    assert "gzip" not in said["Content-Encoding"]
+
+
+@given(given_lines=LINES)
+def test_everything_that_is_read_is_read_by_the_page(given_lines: list[tuple[str, str]]) -> None:
+    headers = [*given_lines, ("Host", HOST)]
+    if decide("GET", "/api/state", headers, port=PORT, page=False) is None:
+        assert [value for name, value in headers if name == "Host"] == [HOST]
+        assert {value for name, value in headers if name == "Origin"} <= {ORIGIN}
+        sites = {value for name, value in headers if name == "Sec-Fetch-Site"}
+        assert sites <= {"same-origin", "none"}

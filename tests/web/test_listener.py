@@ -11,6 +11,7 @@ from tests.web.double import SECRET, DeskDouble, check_rules
 from tests.web.wire import Served, serving, until
 from web.app import make_app
 from web.errors import PortTaken
+from web.events import Pace
 from web.listener import ADDRESSES, PageListener, bound
 
 
@@ -75,10 +76,10 @@ async def test_who_says_nothing_whole_is_dropped(said: bytes) -> None:
 
 
 async def test_who_was_heard_is_kept() -> None:
-    async with serving(arrive_s=0.05) as served:
+    async with serving(arrive_s=0.05, pace=Pace(beat_s=0.02)) as served:
         stream = await served.open("GET", "/api/events?since=1", served.headers())
-        await asyncio.sleep(0.1)  # longer than the silent are waited for
-        await stream.event()
+        for _ in range(6):  # for longer than the silent are waited for
+            await stream.event()
         served.desk.changes_to_send.put_nowait(None)
         while (await stream.event())[0] != "reset":
             pass
