@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from node.founding import Opened, open_store
-from node.store.transaction import Identity, Transaction
-from node.store.writer import Change, Writer
+from node.store.transaction import Transaction
+from node.store.writer import Change, Job, Writer
 from sync.log.facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
 
@@ -96,6 +96,11 @@ def mark(transaction: Transaction, ask: str, *, person: str = "ann", read: bool 
     return made.hash
 
 
+def marks(ask: str) -> Job[bytes]:
+    """A job that appends one such entry."""
+    return lambda transaction: mark(transaction, ask)
+
+
 def note(transaction: Transaction, number: int, title: str = "Note") -> bytes:
     """Append a note, which becomes a row of `ask` and one of `ask_text`."""
     facts = NoteFacts(
@@ -121,8 +126,3 @@ def looked(home: Path, sql: str) -> list[tuple[object, ...]]:
 def mode(path: Path) -> int:
     """The permission bits of a path."""
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def named(opened: Opened) -> Identity:
-    """Whose store it is."""
-    return opened.identity

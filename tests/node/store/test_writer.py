@@ -12,14 +12,9 @@ from node.store.rebuild import compare
 from node.store.transaction import Transaction
 from node.store.writer import ANCHOR_EVERY_MS, GROUP_JOBS, Job
 from sync.errors import AskmeshError, Invalid, StoreError, StoreFull, StoreReadOnly
-from tests.node.store.stores import Kept, SetTimes, looked, mark, writing
+from tests.node.store.stores import Kept, SetTimes, looked, mark, marks, writing
 
 COUNT_MARKS = "SELECT count(*) FROM mark"
-
-
-def marks(ask: str) -> Job[bytes]:
-    """A job that appends one entry."""
-    return lambda transaction: mark(transaction, ask)
 
 
 class Gate:
