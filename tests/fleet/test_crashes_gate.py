@@ -25,7 +25,7 @@ arguments = { command = "git push*" }
 action = "ask"
 """
 PUSH = {"command": "git push"}
-STEPS = ("gate", "vote", "rule", "gate_hand_over", "resolve")
+STEPS = ("gate_find", "gate", "vote", "rule", "gate_hand_over", "resolve")
 POINTS = [f"{step}:{when}-commit" for step in STEPS for when in ("before", "after")]
 
 
@@ -93,7 +93,7 @@ def test_a_kill_around_a_commit_releases_a_call_once_and_only_with_its_final(hel
     held.check_allowed(ask["id"])
 
 
-@pytest.mark.parametrize("held", POINTS[4:8], indirect=True)
+@pytest.mark.parametrize("held", POINTS[6:10], indirect=True)
 def test_a_kill_around_a_commit_turns_no_deny_into_an_allow(held: Held) -> None:
     hook = held.session.before("Bash", PUSH)
     ask = held.open_ask()
