@@ -65,9 +65,14 @@ def test_in_the_foreground_it_stays_until_it_is_told_to_stop(
     checkout: Path, here: Place, tmp_path: Path
 ) -> None:
     command = [str(checkout / "deploy" / "up"), "--foreground", *here.options]
-    link = ["--first-sign-in", str(tmp_path / "link")]
-    with subprocess.Popen([*command, *link], env=here.environment, cwd=tmp_path) as process:
-        until(lambda: here.facts() or process.poll() is not None, "the node serves")
+    link = tmp_path / "link"  # written when all is up
+    command += ["--first-sign-in", str(link)]
+    with subprocess.Popen(command, env=here.environment, cwd=tmp_path) as process:
+        until(
+            lambda: (link.exists() and link.read_text()) or process.poll() is not None,
+            "the node serves and the link is there",
+            seconds=60,
+        )
         assert process.poll() is None
         assert is_well(here)
         process.send_signal(signal.SIGTERM)
