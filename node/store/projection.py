@@ -15,7 +15,7 @@ from sync.log import facts as say
 from sync.log.entry import Entry, unpack
 from sync.log.hlc import newer
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name, node_name
+from sync.log.names import ask_name, node_bytes, node_name
 
 DERIVED = (
     "head",
@@ -26,6 +26,7 @@ DERIVED = (
     "ask",
     "ask_text",
     "vote",
+    "ruling",
     "mark",
 )
 """The tables that are rebuilt from the log."""
@@ -202,14 +203,27 @@ def _vote(connection: sqlite3.Connection, arrived: Arrived) -> None:
             facts.at,
         ),
     )
+    _ruled(connection, arrived.hash)
 
 
 def _ruling(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.RulingFacts, arrived.entry.facts)
+    if facts.ask.rpartition("-")[0] != arrived.author:
+        return
     connection.execute(
-        "UPDATE vote SET ruling = ?, counted = ?, ruled_at = ?"
-        " WHERE hash = ? AND ask = ? AND ruling IS NULL",
-        (facts.ruling, facts.counted, facts.at, facts.vote, facts.ask),
+        "INSERT INTO ruling VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (facts.vote, facts.ask, facts.ruling, facts.counted, facts.at),
+    )
+    _ruled(connection, facts.vote)
+
+
+def _ruled(connection: sqlite3.Connection, vote: bytes) -> None:
+    """Bring a vote and its ruling together, whichever arrived first."""
+    connection.execute(
+        "UPDATE vote SET ruling = ruling.ruling, counted = ruling.counted,"
+        " ruled_at = ruling.ruled_at FROM ruling"
+        " WHERE vote.hash = ? AND ruling.vote = vote.hash AND ruling.ask = vote.ask",
+        (vote,),
     )
 
 
@@ -299,7 +313,7 @@ def _mark(connection: sqlite3.Connection, arrived: Arrived) -> None:
         "SELECT hlc, node FROM mark WHERE ask = ? AND person = ?", (facts.ask, facts.person)
     ).fetchone()
     # SQLite integers are signed; stamps stay far below 2**63 until the year 6429.
-    if row is None or newer((header.hlc, arrived.author.encode()), (row[0], row[1].encode())):
+    if row is None or newer((header.hlc, header.author), (row[0], node_bytes(row[1]))):
         connection.execute(
             "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)",
             (facts.ask, facts.person, facts.read, header.hlc, arrived.author),

@@ -138,6 +138,15 @@ CREATE TABLE vote (
 CREATE INDEX vote_ask ON vote (ask, n);
 CREATE INDEX vote_open ON vote (ruling) WHERE ruling IS NULL;
 
+CREATE TABLE ruling (                         -- of the home; may arrive before its vote
+    vote     BLOB NOT NULL,                   -- entry hash
+    ask      TEXT NOT NULL,                   -- its home's; a vote counts under its own
+    ruling   TEXT NOT NULL,
+    counted  INTEGER NOT NULL,
+    ruled_at INTEGER NOT NULL,
+    PRIMARY KEY (vote, ask)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE mark (                           -- last writer by (hlc, node)
     ask    TEXT NOT NULL,
     person TEXT NOT NULL,
