@@ -125,8 +125,11 @@ class Desk(Protocol):
         """Use the recovery words: ends all sessions and withdraws open approvals."""
         ...
 
-    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
-        """Set the viewer's passphrase (after recovery, or where it was skipped)."""
+    async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
+        """Set the viewer's passphrase; where one is in force, only with that one.
+
+        Raises `NotAllowed` when `old` is wrong or missing, `TooMany` after too many tries.
+        """
         ...
 
     async def sign_in_request(self, *, where: str) -> SignIn:

@@ -50,9 +50,10 @@ class Digits(Taken, frozen=True, kw_only=True):
 
 
 class NewPassphrase(Taken, frozen=True, kw_only=True):
-    """The passphrase to set."""
+    """The passphrase to set, and the one in force where there is one."""
 
     passphrase: Secret
+    old: Secret | None = None
 
 
 class Mark(Taken, frozen=True, kw_only=True):

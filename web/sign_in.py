@@ -114,7 +114,9 @@ class SignInRoutes:
         """Set the person's passphrase."""
         wanted = await body(request, NewPassphrase)
         async with self._one_at_a_time():
-            await carried_through(self._desk.set_passphrase(request[VIEWER], wanted.passphrase))
+            await carried_through(
+                self._desk.set_passphrase(request[VIEWER], wanted.passphrase, old=wanted.old)
+            )
         return reply(PassphraseSet())
 
     async def sessions(self, request: web.Request) -> web.StreamResponse:

@@ -90,9 +90,9 @@ class PersonDesk:
         """By recovery words."""
         return await self._sign_ins.by_recovery(words, where=where)
 
-    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+    async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
         """A new passphrase for the viewer."""
-        await self._sign_ins.set_passphrase(viewer, passphrase)
+        await self._sign_ins.set_passphrase(viewer, passphrase, old=old)
 
     async def sign_in_request(self, *, where: str) -> SignIn:
         """Begin by six digits."""

@@ -185,9 +185,17 @@ class SignIns:
         self._wishes.clear()
         return session
 
-    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
-        """Set the viewer's passphrase (after recovery, or where it was skipped)."""
+    async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
+        """Set the viewer's passphrase; whoever found an open page must not be able to."""
         check_new(passphrase)
+        self._tries.check()
+        stored = await self.context.reader.run(
+            lambda connection: connection.execute(
+                "SELECT salt, hash FROM passphrase WHERE person = ?", (viewer.person,)
+            ).fetchone()
+        )
+        if stored is not None and not await asyncio.to_thread(same, old or "", *stored):
+            raise self._tries.wrong()
         salt = self.context.random(SALT_BYTES)
         hashed = await asyncio.to_thread(digest, passphrase, salt)
         await self.context.writer.run(

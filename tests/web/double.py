@@ -135,7 +135,7 @@ class DeskDouble:
         await self._do("sign_in_recovery", where)
         return self._session("page")
 
-    async def set_passphrase(self, viewer: Viewer, passphrase: str) -> None:
+    async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
         await self._do("set_passphrase", viewer.person)
 
     async def sign_in_request(self, *, where: str) -> SignIn:

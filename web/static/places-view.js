@@ -39,15 +39,21 @@ function placeName(where) {
 /** A form for another passphrase. */
 function passphrasePart() {
   const fields = passphraseFields();
+  const old = field(
+    "Present passphrase",
+    { name: "old-passphrase", type: "password", autocomplete: "current-password" },
+    "Leave it empty if none was set, or after the recovery words were used.",
+  );
   const done = make("p", { class: "verdict", set: { role: "status" } });
   const form = new Form("Set the passphrase", async () => {
     setText(done, "");
-    await wire.setPassphrase(readPassphrase(fields));
+    await wire.setPassphrase(readPassphrase(fields), old.input.value || null);
+    old.input.value = "";
     fields.first.input.value = "";
     fields.second.input.value = "";
     setText(done, "The new passphrase is in force.");
   });
-  form.add(fields.first.element, fields.second.element, done);
+  form.add(old.element, fields.first.element, fields.second.element, done);
   return make("details", { class: "fold" }, make("summary", { text: "Set a new passphrase" }), form.element);
 }
 

@@ -102,8 +102,8 @@ export const wire = {
   sessions: () => call("GET", "/api/sessions"),
   /** @param {string} id */
   endSession: (id) => call("DELETE", `/api/sessions/${encodeURIComponent(id)}`),
-  /** @param {string} passphrase */
-  setPassphrase: (passphrase) => call("PUT", "/api/passphrase", { passphrase }),
+  /** @param {string} passphrase @param {string | null} old   null: none was set */
+  setPassphrase: (passphrase, old) => call("PUT", "/api/passphrase", { passphrase, old }),
   endOtherSessions: () => call("DELETE", "/api/sessions"),
 
   /** @returns {Promise<{rules: T.RulesView | null}>} */

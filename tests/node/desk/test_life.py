@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from node.bridge.client import Refused
-from tests.running import Person, RunningNode, until
+from tests.running import PASSPHRASE, Person, RunningNode, until
 
 HOUR_MS = 3_600_000
 
@@ -235,3 +235,13 @@ def test_wall_clock_jumps_move_no_deadline(
         lambda: person.ask(asked["id"])["card"]["state"] in {"expired", "deadline_passed"},
         "the deadline passes by the clock that counts",
     )
+
+
+def test_a_new_passphrase_needs_the_old_one(running_node: RunningNode, person: Person) -> None:
+    new = "five other words are fine"
+    for old in ({}, {"old": "not the old one"}):
+        assert person.send("PUT", "/api/passphrase", {"passphrase": new} | old)[0] == 403
+    person.ok("PUT", "/api/passphrase", {"passphrase": new, "old": PASSPHRASE})
+    other = Person(running_node.web_port)
+    assert other.send("POST", "/api/session", {"passphrase": PASSPHRASE})[0] == 403
+    other.ok("POST", "/api/session", {"passphrase": new})
