@@ -29,7 +29,7 @@ class AgentSide(AgentDesk):
         reading: Reading,
         facts: Callable[[], dict[str, Any]],
     ) -> None:
-        super().__init__(context, book)
+        super().__init__(context, book, reading.rules)
         self._reading = reading
         self._facts = facts
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from node.desk import persons, rows
 from node.desk.answer import answer_of, flagged_of, state_of
-from node.desk.closing import close, expire_if_due, hand, resolve, void
+from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
 from node.desk.protocols import Progress
 from node.desk.raising import (
@@ -30,14 +30,15 @@ from node.desk.requests import (
 )
 from node.desk.requests import Kind as KindName
 from node.desk.rows import AskRow, find
+from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook, hear
+from node.desk.taking import Taking
 from node.gate.call import make_call
 from node.limits import PROGRESS_EVERY_S
 from node.store.transaction import Transaction
 from node.store.writer import Job, Result
 from sync import limits
 from sync.decide.ask import AskState, Kind, Outcome, check_words
-from sync.decide.handover import Give, Void, give
 from sync.errors import Conflict, Invalid, NotAllowed, TooMany
 from sync.log.facts import FinalText, Option
 
@@ -45,9 +46,10 @@ from sync.log.facts import FinalText, Option
 class AgentDesk:
     """Implements `node.desk.protocols.Agents` but for the listings."""
 
-    def __init__(self, context: Context, book: SessionBook) -> None:
+    def __init__(self, context: Context, book: SessionBook, rules: RulesStore) -> None:
         self.context = context
         self.book = book
+        self._taking = Taking(context, rules)
         self.pace = Pace(context.limits, time.monotonic)
 
     async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
@@ -287,56 +289,11 @@ class AgentDesk:
                     await self.heard(who)
 
     async def _take(self, who: Asker, ask: str, request: str, *, take_over: bool) -> Answer:
-        stored = name("take", who.session, request)
-
-        def job(transaction: Transaction) -> Answer:
-            found = recall(transaction, stored, Answer)
-            if found is not None:
-                check_same_call(found.full_id, ask)
-                return self._again(transaction, who, found)
-            row = expire_if_due(transaction, find(transaction.connection, ask))
-            row = self._give(transaction, row, who, take_over=take_over)
-            reply = answer_of(self.context, transaction.connection, row, who.session)
-            if row.state != AskState.WAITING.value:
-                remember(transaction, stored, reply, row.id)
-            return reply
-
-        return await self._run("hand_over", who, job)
-
-    def _give(
-        self, transaction: Transaction, row: AskRow, who: Asker, *, take_over: bool
-    ) -> AskRow:
-        standing = rows.standing(transaction.connection, row)
-        decided = give(standing, who.session, now=transaction.now, take_over=take_over)
-        if decided is Give.HAND:
-            return hand(transaction, row, who.session)
-        if decided is Give.VOID_USE_BY:
-            return void(transaction, row, Void.USE_BY)
-        if decided is Give.HELD:
-            raise Conflict(
-                f"{self.context.short(row.id)} was handed over before"
-                + (f", to session {row.handed_to}." if row.handed_to != who.session else "."),
-                hint=(
-                    "An approval is handed over once; raise a new one."
-                    if row.kind == Kind.APPROVAL.value
-                    else "Claim it with take_over if that session is gone."
-                ),
-            )
-        return row
-
-    def _again(self, transaction: Transaction, who: Asker, found: Answer) -> Answer:
-        """Repeat a stored hand-over, unless the approval in it has become too old to use."""
-        row = find(transaction.connection, found.full_id)
-        held = rows.standing(transaction.connection, row).held
-        if row.kind == Kind.APPROVAL.value and found.state == "allowed":
-            late = row.use_by is not None and transaction.now >= row.use_by
-            lapsed = row.lease_until is not None and transaction.now >= row.lease_until
-            if held is None or held.session != who.session or late or lapsed:
-                raise Conflict(
-                    f"{found.id} was handed over before; what came of it is unknown.",
-                    hint="Raise a new approval if the call still has to run.",
-                )
-        return found
+        try:
+            return await self._taking.take(who, ask, request, take_over=take_over)
+        except Exception:
+            self.book.forget(who.session)
+            raise
 
     def _held(self, transaction: Transaction, who: Asker, ask_id: str, token: int | None) -> AskRow:
         row = find(transaction.connection, ask_id)

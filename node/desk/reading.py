@@ -38,11 +38,11 @@ class Reading:
 
     def __init__(self, context: Context, rules: RulesStore) -> None:
         self.context = context
-        self._rules = rules
+        self.rules = rules
 
     async def state(self, viewer: Viewer) -> State:
         """The snapshot of the page."""
-        rules = await self._rules.view()
+        rules = await self.rules.view()
 
         def read(connection: sqlite3.Connection) -> State:
             looking = Looking(self.context, connection, viewer.person)
@@ -188,7 +188,7 @@ class Reading:
 
     async def node_status(self, facts: dict[str, Any]) -> dict[str, Any]:
         """For `askmesh status`; `facts` are what the process knows of itself."""
-        rules = await self._rules.view()
+        rules = await self.rules.view()
 
         def read(connection: sqlite3.Connection) -> dict[str, Any]:
             looking = Looking(self.context, connection, None)

@@ -8,10 +8,12 @@ import pytest
 
 from node.clock import SystemTimes
 from node.config import Settings, prepare
+from node.desk.agents import AgentDesk
 from node.desk.gate import GateDesk
 from node.desk.protocols import GateHold
-from node.desk.requests import Asker
+from node.desk.requests import Asker, Flag
 from node.desk.rules_store import RulesStore
+from node.desk.sessions import SessionBook
 from node.founding import open_store
 from node.gate.call import make_call
 from node.gate.rules import Rules
@@ -83,3 +85,28 @@ async def test_rules_tightened_between_reading_and_handing_over_are_those_that_c
     assert "rules tightened" in verdict.sentence
     [what] = entries(parts.home, EntryType.HANDOVER, shown.id)
     assert (what.facts["status"], what.facts["reason"]) == ("void", "rules tightened")
+
+
+async def test_rules_that_refuse_a_call_by_now_void_an_allow_given_on_the_agents_word(
+    parts: Node,
+) -> None:
+    desk = parts.person_desk
+    viewer = (await desk.sign_in_first("token", name="Ann", passphrase=None, where="test")).viewer
+    rules = Tightening(parts.context)
+    rules.viewer = viewer
+    await rules.apply(viewer, name="rules", source=ASK, replaces=None)
+    agents = AgentDesk(parts.context, SessionBook(), rules)
+    who = hold().who
+    call = {"tool": "Bash", "arguments": {"command": "git push"}}
+    told = []
+    for number, source in enumerate((None, DENY, None)):
+        flag = Flag(kind="approval", title=f"Push {number}", call=call)
+        asked = await agents.flag(who, flag, request=f"f{number}")
+        seen = (await desk.ask(viewer, asked.id)).ask.seen
+        await desk.vote(viewer, asked.id, Ballot(decision="allow", seen=seen))
+        rules.then = source
+        answer = await agents.await_answer(
+            who, asked.id, wait_s=0, request=f"a{number}", progress=None
+        )
+        told.append((answer.state, answer.reason))
+    assert told == [("allowed", None), ("void", "rules tightened"), ("void", "rules tightened")]

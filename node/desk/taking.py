@@ -1,0 +1,109 @@
+"""How an agent gets what was decided: each hand-over is committed before it is told."""
+
+import json
+import sqlite3
+
+from node.desk import rows
+from node.desk.answer import answer_of
+from node.desk.closing import expire_if_due, hand, void
+from node.desk.context import Context
+from node.desk.replies import check_same_call, name, recall, remember
+from node.desk.requests import Answer, Asker
+from node.desk.rows import AskRow, by_id, find
+from node.desk.rules_store import RulesMoved, RulesStore, check_in_force
+from node.gate.rules import Rules
+from node.store.transaction import Transaction
+from sync.decide.ask import AskState, Kind, Outcome
+from sync.decide.handover import Give, Void, give
+from sync.errors import Conflict
+
+
+class Taking:
+    """The hand-over to agents; what the gate raised is handed over by the gate alone."""
+
+    def __init__(self, context: Context, rules: RulesStore) -> None:
+        self.context = context
+        self._rules = rules
+
+    async def take(self, who: Asker, ask: str, request: str, *, take_over: bool) -> Answer:
+        """Take what there is of an ask; under the same request id, the first reply again."""
+
+        async def taken(rules: Rules) -> Answer:
+            refused = await self.context.reader.run(
+                lambda connection: self._refused(connection, ask, rules)
+            )
+
+            def job(transaction: Transaction) -> Answer:
+                found = recall(transaction, stored, Answer)
+                if found is not None:
+                    check_same_call(found.full_id, ask)
+                    return self._again(transaction, who, found)
+                row = expire_if_due(transaction, find(transaction.connection, ask))
+                decided = self._decided(transaction, row, who, take_over=take_over)
+                if decided is Give.HAND and row.outcome == Outcome.ALLOWED.value:
+                    check_in_force(transaction, rules)
+                    if refused is None:
+                        # It was allowed after the rules were held against it.
+                        raise RulesMoved
+                    decided = Give.NOTHING if refused else decided
+                    row = void(transaction, row, Void.RULES) if refused else row
+                row = self._carry_out(transaction, row, who, decided)
+                reply = answer_of(self.context, transaction.connection, row, who.session)
+                if row.state != AskState.WAITING.value:
+                    remember(transaction, stored, reply, row.id)
+                return reply
+
+            return await self.context.writer.run("hand_over", job)
+
+        stored = name("take", who.session, request)
+        return await self._rules.decide(taken)
+
+    def _refused(self, connection: sqlite3.Connection, ask: str, rules: Rules) -> bool | None:
+        """Whether the rules refuse an allowed call by now; None when it is not allowed."""
+        row = by_id(connection, ask)
+        if row is None or row.outcome != Outcome.ALLOWED.value:
+            return None
+        if row.blob is None:
+            return False
+        call = json.loads(self.context.blobs.get(row.blob))
+        match = rules.match(call["tool"], call["arguments"], call["cwd"])
+        return match is not None and match.action == "deny"
+
+    def _decided(
+        self, transaction: Transaction, row: AskRow, who: Asker, *, take_over: bool
+    ) -> Give:
+        standing = rows.standing(transaction.connection, row)
+        return give(standing, who.session, now=transaction.now, take_over=take_over)
+
+    def _carry_out(
+        self, transaction: Transaction, row: AskRow, who: Asker, decided: Give
+    ) -> AskRow:
+        if decided is Give.HAND:
+            return hand(transaction, row, who.session)
+        if decided is Give.VOID_USE_BY:
+            return void(transaction, row, Void.USE_BY)
+        if decided is Give.HELD:
+            raise Conflict(
+                f"{self.context.short(row.id)} was handed over before"
+                + (f", to session {row.handed_to}." if row.handed_to != who.session else "."),
+                hint=(
+                    "An approval is handed over once; raise a new one."
+                    if row.kind == Kind.APPROVAL.value
+                    else "Claim it with take_over if that session is gone."
+                ),
+            )
+        return row
+
+    def _again(self, transaction: Transaction, who: Asker, found: Answer) -> Answer:
+        """Repeat a stored hand-over, unless the approval in it has become too old to use."""
+        row = find(transaction.connection, found.full_id)
+        held = rows.standing(transaction.connection, row).held
+        if row.kind == Kind.APPROVAL.value and found.state == "allowed":
+            late = row.use_by is not None and transaction.now >= row.use_by
+            lapsed = row.lease_until is not None and transaction.now >= row.lease_until
+            if held is None or held.session != who.session or late or lapsed:
+                raise Conflict(
+                    f"{found.id} was handed over before; what came of it is unknown.",
+                    hint="Raise a new approval if the call still has to run.",
+                )
+        return found
