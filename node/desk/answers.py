@@ -20,7 +20,16 @@ from sync.decide.handover import Void
 from sync.decide.people import eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
 from sync.errors import Conflict, Invalid, NotAllowed, StoreError
-from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText, read_text
+from sync.log.entry import sha256
+from sync.log.facts import (
+    FinalFacts,
+    FinalText,
+    RulingFacts,
+    VoteFacts,
+    VoteText,
+    read,
+    read_text,
+)
 from sync.log.kinds import EntryType
 from web.desk import AskClosed, Ballot, Viewer
 from web.views import AskView, VoteReceipt
@@ -159,14 +168,11 @@ class Answers:
         )
 
     def _final_by(self, transaction: Transaction, row: AskRow) -> list[bytes]:
+        """The votes in the final itself: others may count and yet not have made it."""
         if row.final_hash is None:
             return []
-        return [
-            bytes(vote)
-            for (vote,) in transaction.rows(
-                "SELECT hash FROM vote WHERE ask = ? AND ruling IN (?, ?)", row.id, *STANDING
-            )
-        ]
+        (facts,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.final_hash)
+        return [sha256(vote.raw + vote.signature) for vote in read(FinalFacts, facts).votes]
 
     def _blob_here(self, connection: sqlite3.Connection, ask_id: str, decision: Decision) -> None:
         """What is allowed must be readable: the exact call is here and is the signed one."""
