@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.machine import skip_what_cannot_run
 from tests.running import Person, RunningNode, node_in
+
+# How long one example takes says nothing on a machine that does other things as well.
+settings.register_profile("askmesh", deadline=None)
+settings.load_profile("askmesh")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

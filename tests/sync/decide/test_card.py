@@ -103,20 +103,10 @@ def ruled(facts: CardFacts, viewer: Person, action: str) -> tuple[Ruling, bool]:
     decision = Decision(action)
     choice = "1" if decision is Decision.ANSWER else None
     check_ballot(
-        facts.kind,
-        decision=decision,
-        options=["1", "2"],
-        choice=choice,
-        text=None,
-        because=None,
+        facts.kind, decision=decision, options=["1", "2"], choice=choice, text=None, because=None
     )
-    mine = Vote(
-        hash=b"mine",
-        node=b"n1",
-        person=viewer.id,
-        decision=min(DECISIONS[facts.kind], key=lambda item: item.value),
-        seen=SEEN,
-    )
+    before = min(DECISIONS[facts.kind], key=lambda item: item.value)
+    mine = Vote(hash=b"mine", node=b"n1", person=viewer.id, decision=before, seen=SEEN)
     voted = facts.own_pending or facts.own_counted or facts.closed_by_viewer
     verdict = rule(
         an_ask(
@@ -126,14 +116,7 @@ def ruled(facts: CardFacts, viewer: Person, action: str) -> tuple[Ruling, bool]:
             deadline=facts.deadline,
             state=facts.state,
         ),
-        Vote(
-            hash=b"new",
-            node=b"n1",
-            person=viewer.id,
-            decision=decision,
-            seen=SEEN,
-            choice=choice,
-        ),
+        msgspec.structs.replace(mine, hash=b"new", decision=decision, choice=choice),
         earlier=[mine] if voted else [],
         person=viewer,
         speaks_for=True,
