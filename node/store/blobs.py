@@ -70,6 +70,9 @@ class Blobs:
         """
         removed = 0
         for path in self._folder.iterdir():
+            if not path.is_file():
+                # Not ours, and no reason to stop a start.
+                continue
             try:
                 keep = known(bytes.fromhex(path.name))
             except ValueError:

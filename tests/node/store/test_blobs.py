@@ -130,6 +130,16 @@ def test_killed_half_way_it_is_whole_or_not_there(tmp_path: Path, point: int) ->
     assert blobs.get(name) == b"content"
 
 
+def test_what_no_ask_names_is_removed_and_nothing_else(blobs: Blobs, tmp_path: Path) -> None:
+    kept, left = blobs.put(b"named by an ask", SALT), blobs.put(b"by none", SALT)
+    (tmp_path / FOLDER / ".new-half").write_bytes(b"half")
+    (tmp_path / FOLDER / "notes of someone").mkdir()
+    assert blobs.sweep({kept}.__contains__) == 2
+    assert blobs.get(kept) == b"named by an ask"
+    assert not blobs.has(left)
+    assert {path.name for path in stored(tmp_path)} == {kept.hex(), "notes of someone"}
+
+
 def test_a_folder_that_cannot_be_written_is_told_in_words(blobs: Blobs, tmp_path: Path) -> None:
     (tmp_path / FOLDER).rmdir()
     (tmp_path / FOLDER).write_text("a file in its place")
