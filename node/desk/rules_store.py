@@ -26,6 +26,8 @@ LATEST = "SELECT entry, name, version, source, by_name, at FROM rules ORDER BY n
 class RulesMoved(Conflict):
     """Other rules came into force meanwhile; try again."""
 
+    code = "rules_moved"
+
 
 class RulesStore:
     """Reads and applies rules. Only a person's route may call `apply`."""

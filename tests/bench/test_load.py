@@ -36,9 +36,7 @@ async def session_load(
         arguments = {"kind": "question" if ask else "note", "title": f"Row {number}.{call}"}
         body = json.dumps({"who": who, "request": f"{number}.{call}", "arguments": arguments})
         headers = {"Content-Type": "application/json"}
-        async with client.post(
-            "http://askmesh/agent/flag", data=body, headers=headers
-        ) as reply:
+        async with client.post("http://askmesh/agent/flag", data=body, headers=headers) as reply:
             assert reply.status == 200, await reply.text()
             await reply.read()
         told["ask" if ask else "note"].append((time.perf_counter() - due) * 1000)

@@ -118,10 +118,8 @@ def test_flag_over_the_bridge(node: RunningNode, tmp_path: Path) -> None:
 
 def test_answer_releases_the_waiting_call(node: RunningNode, tmp_path: Path) -> None:
     person = lifted(node).person()
-    samples: list[float] = []
     begun = time.perf_counter()
-    for number in range(120):
-        samples.append(_released(node, person, number))
+    samples = [_released(node, person, number) for number in range(120)]
     window = time.perf_counter() - begun
     floor = f"{commit_floor(tmp_path):.2f} ms a durable commit (three are needed)"
     for name, share, target in (("p50", 0.5, 15), ("p99", 0.99, 50)):
@@ -230,6 +228,4 @@ def test_idle_node(running_node: RunningNode) -> None:
     time.sleep(window)
     used = (cpu_s(pid) - before) / window * 100
     report("idle node memory", memory_mib(pid), 100, "MiB", samples=1, window_s=0, floor="-")
-    report(
-        "idle node processor", used, 0.5, "% of a core", samples=1, window_s=window, floor="0 %"
-    )
+    report("idle node processor", used, 0.5, "% of a core", samples=1, window_s=window, floor="0 %")

@@ -239,7 +239,10 @@ def test_it_works_in_a_folder_that_was_deleted(
 ) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
-    program = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, [sys.executable] + sys.argv[1:])"
+    program = (
+        "import os, sys; os.rmdir(os.getcwd()); "
+        "os.execv(sys.executable, [sys.executable] + sys.argv[1:])"
+    )
     words = ["-I", "-S", launcher(), "mcp", "--home", str(home), "--no-start"]
     with subprocess.Popen(
         [sys.executable, "-c", program, *words], stdin=subprocess.PIPE, cwd=folder, env=PLAIN
