@@ -5,6 +5,7 @@ learns nothing and tries again, as bridge and page do: agents under the same req
 a person after looking. What was acknowledged must still be there, and nothing twice.
 """
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from node.bridge.client import NodeAway, Refused
 from sync.log.kinds import EntryType
 from tests.fleet.crashing import GONE, restart
 from tests.fleet.history import check_life, entries
-from tests.running import Person, RunningNode
+from tests.running import Person, RunningNode, until
 
 STEPS = ("flag", "vote", "rule", "hand_over", "resolve")
 POINTS = [f"{step}:{when}-commit" for step in STEPS for when in ("before", "after")]
@@ -186,6 +187,50 @@ def test_a_kill_while_taking_back_leaves_one_outcome(home_node: RunningNode, whe
     told = home_node.agent("await", {"ask_id": asked["id"], "wait_s": 0})
     assert told["state"] == {"before": "allowed", "after": "void"}[when]
     check_life(home_node.home, asked["full_id"], approval=True)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_while_withdrawing_leaves_one_final(home_node: RunningNode, when: str) -> None:
+    restart(home_node, f"withdraw:{when}-commit")
+    caller = Caller(home_node, home_node.person())
+    asked = home_node.flag(kind="question", title=f"Withdraw {when}?")
+    gone = {"ask_id": asked["full_id"], "reason": "found it"}
+    told = caller.agent("withdraw", gone, f"withdraw {when}")
+    assert (caller.deaths, told["state"], told["reason"]) == (1, "withdrawn", "found it")
+    assert len(entries(home_node.home, EntryType.FINAL, asked["full_id"])) == 1
+    check_life(home_node.home, asked["full_id"], approval=False)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_of_the_sweeper_leaves_one_final(home_node: RunningNode, when: str) -> None:
+    restart(home_node, f"expire:{when}-commit")
+    person = home_node.person()
+    asked = home_node.flag(kind="question", title=f"Expire {when}?", deadline_s=60)
+    home_node.advance(60_000)
+    assert home_node.wait_dead(60) == -signal.SIGKILL
+    home_node.start()
+    until(lambda: person.ask(asked["id"])["final"], "the deadline is a final")
+    told = home_node.agent("await", {"ask_id": asked["id"], "wait_s": 0})
+    assert (told["state"], told["by"]) == ("expired", None)
+    assert len(entries(home_node.home, EntryType.FINAL, asked["full_id"])) == 1
+    check_life(home_node.home, asked["full_id"], approval=False)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_rules_applied_in_a_crash_are_in_force_or_not_at_all(node: RunningNode, when: str) -> None:
+    node.start(stop=f"apply_rules:{when}-commit")
+    person = node.person()
+    source = '[[rule]]\nname = "never"\ntool = "Bash"\naction = "deny"\n'
+    with pytest.raises(GONE):
+        node.rules(person, source)
+    node.wait_dead()
+    node.start()
+    found = person.ok("GET", "/api/rules")["rules"]
+    assert (found is None) is (when == "before")
+    if found is None:
+        found = node.rules(person, source)
+    assert (found["source"], found["applied_by"]) == (source, "Ann")
+    assert len(entries(node.home, EntryType.RULES)) == 1
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -294,7 +294,9 @@ def test_ten_thousand_open_asks_are_shown_answered_and_expired(node: RunningNode
     node.advance(2 * HOUR_MS)
     # What is due counts as expired at once, whether or not the sweeper has come to it.
     assert person.vote(asks[7], "answer", text="late")[0] == 409
-    until(lambda: person.state()["counts"]["open"] == 1, "all that is due has expired", 60)
+    open_ = "SELECT count(*) FROM ask WHERE state = 'waiting'"
+    until(lambda: rows(node.home, open_) == [(1,)], "all that is due has expired", 60)
+    assert person.state()["counts"]["open"] == 1
     assert len(entries(node.home, EntryType.FINAL)) == MANY
 
 
