@@ -50,6 +50,7 @@ class Scene:
             "approve_sign_in": {"digits": self.wish["digits"]},
             "collect_sign_in": {"digits": self.wish["digits"]},
             "sign_in": {"passphrase": PASSPHRASE},
+            "set_passphrase": {"passphrase": PASSPHRASE, "old": PASSPHRASE},
             "apply_rules": {
                 "name": "other",
                 "source": "",
