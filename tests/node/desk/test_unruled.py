@@ -3,16 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from node.desk.answers import Answers
-from node.desk.context import Context, Limits
 from node.desk.rows import by_id
-from node.desk.signals import Signals
 from node.desk.sweeper import UNRULED_MS, Sweeper
-from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Job, Writer
@@ -20,7 +17,8 @@ from sync.errors import StoreFull
 from sync.log.facts import AskFacts, AskText, PersonFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
-from tests.node.store.stores import Counted, Kept, SetTimes, writing
+from tests.node.desk.desks import context_of
+from tests.node.store.stores import SetTimes, writing
 from web.desk import Ballot, Viewer
 
 ANN = Viewer(session_id="s", person="ann", name="Ann", role="owner", kind="page")
@@ -79,30 +77,13 @@ def _begun(transaction: Transaction) -> None:
     transaction.append(EntryType.ASK, facts, AskText(title="Deploy"))
 
 
-def context_of(kept: Kept, writer: Fillable, reader: Reader) -> Context:
-    opened = kept.opened
-    return Context(
-        store_id=opened.store_id,
-        machine=opened.machine,
-        identity=opened.identity,
-        writer=writer,  # type: ignore[arg-type]
-        reader=reader,
-        blobs=Blobs(kept.home),
-        clock=opened.clock,
-        signals=Signals(),
-        random=Counted(),
-        limits=Limits(open_asks_per_session=9, asks_per_second_session=9, asks_per_second_node=9),
-        started=opened.clock.now(),
-    )
-
-
 @asynccontextmanager
 async def desk_in(home: Path) -> AsyncIterator[Desk]:
     times = SetTimes()
     async with writing(home, times=times) as kept:
         await kept.writer.run("begin", _begun)
         writer, reader = Fillable(kept.writer), Reader(home)
-        context = context_of(kept, writer, reader)
+        context = context_of(kept, reader, writer=cast("Writer", writer))
         answers = Answers(context)
         ask = ask_name(kept.opened.identity.key.node_id, 1)
         yield Desk(ask, writer, answers, Sweeper(context, answers), times)
