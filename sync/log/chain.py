@@ -54,7 +54,10 @@ def verify_run(
         try:
             head = extend(head, entry)
         except Forked:
-            verify(entry, public_key)
+            # Both sides of the break: a relay can spoil a signature, not make one.
+            for side in (last, entry):
+                if side is not None:
+                    verify(side, public_key)
             raise
         last = entry
     if last is not None:
