@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 
 from node.clock import Anchor, Clock, Times
+from node.config import SETTINGS_FILE
 from node.desk.sign_in import ENTROPY
 from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
-from node.store.connection import erase_traces, failure, open_writer
+from node.store.connection import STORE_FILE, erase_traces, failure, open_writer
 from node.store.migrations import migrate
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
@@ -39,6 +40,7 @@ def open_store(
     A first start that was killed half-way is finished by the next. Raises `StoreError`.
     """
     exists = (home / KEY_FILE).exists()
+    _both_or_none(home, key=exists)
     if not exists and not create:
         raise StoreError(f"No node was ever started in {home}.", hint="Run `askmesh up` to begin.")
     key = load_key(home) if exists else create_key(home)
@@ -73,6 +75,19 @@ def open_store(
         clock=clock,
         machine=name,
     )
+
+
+def _both_or_none(home: Path, *, key: bool) -> None:
+    """Refuse what a half-way first start cannot have left. Raises `StoreError`.
+
+    The key is made first and the settings are written last.
+    """
+    store = (home / STORE_FILE).exists()
+    hint = "Put it back from a backup, or begin anew in another directory; nothing was changed."
+    if store and not key:
+        raise StoreError(f"The key of this node ({home / KEY_FILE}) is gone.", hint=hint)
+    if key and not store and (home / SETTINGS_FILE).exists():
+        raise StoreError(f"The store of this node ({home / STORE_FILE}) is gone.", hint=hint)
 
 
 def _found(

@@ -83,6 +83,25 @@ def test_a_store_of_another_key_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "home" / "store.db").read_bytes() == before
 
 
+def test_a_store_without_its_key_is_refused_and_gets_no_new_one(tmp_path: Path) -> None:
+    found(tmp_path).connection.close()
+    (tmp_path / KEY_FILE).unlink()
+    with pytest.raises(StoreError, match=r"node\.key.* is gone") as told:
+        found(tmp_path)
+    assert "backup" in told.value.hint
+    assert not (tmp_path / KEY_FILE).exists()
+
+
+def test_a_key_without_its_store_founds_no_second_fleet(node: RunningNode) -> None:
+    node.start().stop()
+    for path in node.home.glob("store.db*"):
+        path.unlink()
+    with pytest.raises(StoreError, match=r"store\.db.* is gone") as told:
+        found(node.home)
+    assert "backup" in told.value.hint
+    assert not (node.home / "store.db").exists()
+
+
 def test_all_is_for_this_user_only(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
