@@ -9,6 +9,8 @@ from sync.errors import AskmeshError, StoreError, StoreFull, StoreReadOnly
 STORE_FILE = "store.db"
 BUSY_MS = 5_000
 """Only a backup or a checkpoint can hold the store; 5 s outlasts both."""
+ERASE_MS = 50
+"""How long emptying the write-ahead log waits for readers; the next commit tries again."""
 WAL_LIMIT = 64 * 1024 * 1024
 """Bytes a left-over write-ahead log may keep after a checkpoint."""
 
@@ -63,7 +65,11 @@ def erase_traces(connection: sqlite3.Connection) -> bool:
     readable in the log until others are written over them.
     """
     try:
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        connection.execute(f"PRAGMA busy_timeout={ERASE_MS}")
+        try:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
     except sqlite3.Error:
         return False
     return not busy

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from mnemonic import Mnemonic
 from node.agents.kits.wrapper import wrapper
 from node.bridge.paths import socket_path
 from node.identity import recovery_from_words
+from node.store.connection import open_reader
 from tests.fleet.history import granted
 from tests.node.bridge.client_side import BridgeProcess
 from tests.node.gate.hosts import (
@@ -267,6 +269,22 @@ def test_no_secret_of_a_person_lies_where_an_agent_can_read(running_node: Runnin
     running_node.kill()
     running_node.start()
     assert not any(form in c for c in readable(running_node).values() for form in forms(entropy))
+
+
+def test_a_reader_in_the_way_delays_the_erasing_and_does_not_prevent_it(
+    running_node: RunningNode,
+) -> None:
+    """A backup that reads just then; the next commit after it erases what is left."""
+    person = Person(running_node.web_port)
+    body = {"token": running_node.token, "name": "Ann", "passphrase": PASSPHRASE}
+    with closing(open_reader(running_node.home)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM entry").fetchone()
+        words = person.ok("POST", "/api/session", body)["recovery_words"]
+        entropy = bytes(Mnemonic("english").to_entropy(" ".join(words)))
+        assert any(entropy in content for content in readable(running_node).values())
+    running_node.flag(kind="question", title="Which?")
+    assert not any(entropy in content for content in readable(running_node).values())
 
 
 def readable(node: RunningNode) -> dict[Path, bytes]:
