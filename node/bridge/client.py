@@ -107,6 +107,20 @@ def call(  # noqa: PLR0917 - the last two are usually named
     return post(home, f"/agent/{route}", body, timeout=timeout, patience=patience)
 
 
+def as_bytes(body: dict[str, Any]) -> bytes:
+    """The body as it is sent. Raises `Refused` for what JSON has no way to write."""
+    try:
+        return json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise Refused(
+            "invalid",
+            "This cannot be sent: it holds a number without end, bytes that are not UTF-8,"
+            " or more levels than fit. Nothing was recorded.",
+            "Give finite numbers, and text in UTF-8.",
+            400,
+        ) from error
+
+
 def new_request_id() -> str:
     """A random id of one request; the node returns the first reply to its retries."""
     return os.urandom(16).hex()
@@ -122,7 +136,7 @@ def post(
 ) -> dict[str, Any]:
     """Post an object and return the reply object, trying again as `call` says."""
     until = time.monotonic() + patience
-    data = json.dumps(body, allow_nan=False).encode()
+    data = as_bytes(body)
     while True:
         try:
             return once(home, "POST", path, data, timeout)

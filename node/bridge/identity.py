@@ -38,8 +38,8 @@ def who(
     return {
         "agent": name,
         "session": session or process_name(name, os.getsid(0)),
-        "project": environment.get("ASKMESH_PROJECT") or project_of(cwd),
-        "cwd": cwd,
+        "project": sendable(environment.get("ASKMESH_PROJECT") or project_of(cwd)),
+        "cwd": sendable(cwd),
         "branch": branch_of(cwd),
         "client": client,
     }
@@ -59,10 +59,15 @@ def hello(environment: Mapping[str, str], cwd: str, *, agent: str | None) -> dic
             if environment.get(variable)
         },
         "process": process_name("mcp", os.getppid()),
-        "project": environment.get("ASKMESH_PROJECT") or project_of(folder),
-        "cwd": cwd,
+        "project": sendable(environment.get("ASKMESH_PROJECT") or project_of(folder)),
+        "cwd": sendable(cwd),
         "branch": branch_of(folder),
     }
+
+
+def sendable(name: str) -> str:
+    r"""A path or name of the system as text that JSON can carry; bytes outside UTF-8 as `\xff`."""
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def agent_of(environment: Mapping[str, str]) -> str | None:

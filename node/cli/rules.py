@@ -110,7 +110,9 @@ def _read(file: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise Stop(
-            f"{file} is not UTF-8 text (byte {error.start}).", code="rules_refused"
+            f"{file} is not UTF-8 text (byte {error.start}).",
+            hint="Save it as UTF-8. Nothing was changed.",
+            code="rules_refused",
         ) from error
 
 

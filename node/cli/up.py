@@ -31,6 +31,10 @@ from node.version import VERSION
 
 PORT: Final = click.IntRange(1, 65_535)
 TOKEN_BYTES: Final = 32
+OWN_NAMES: Final = frozenset(
+    {"node.key", "node.lock", "node.log", "store.db", "blobs", "hooks", "lost+found"}
+)
+"""One of them in a folder shows that it is askmesh's, or an empty disk."""
 SETTLE_S: Final = 5.0
 """A node that holds its directory is ready, or gone, within this time."""
 
@@ -235,6 +239,8 @@ def _start(
             "A fleet was begun here before; --first-sign-in is for the first start only.",
             hint="Start with `askmesh up` alone: a desktop or a terminal shows the link.",
         )
+    if create:
+        _check_free(place.home)
     Path(place.home).mkdir(mode=0o700, parents=True, exist_ok=True)
     first_sign_in.remove_left_over(place.home)
     link = first_sign_in.LinkFile(link_file) if link_file else None
@@ -255,6 +261,25 @@ def _start(
     _show_link(place.home, running, token, link)
     if not detach:
         raise SystemExit(launch.stay())
+
+
+def _check_free(home: str) -> None:
+    """Raise `Stop` where a fleet would be begun among somebody's other files.
+
+    The folder would be closed to other users: of a home or a project that is damage. What
+    a killed first start, an installed hook or a file system of its own left is no obstacle.
+    """
+    hint = "Name an empty or a new folder: `askmesh --home DIR up`, or ASKMESH_HOME."
+    folder = Path(home)
+    if folder.exists() and not folder.is_dir():
+        raise Stop(f"{home} is a file, not a folder, so no data can lie in it.", hint=hint)
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if names and not names & OWN_NAMES:
+        raise Stop(
+            f"{home} holds other things (such as {min(names)}) and no askmesh data;"
+            " nothing was changed.",
+            hint=hint,
+        )
 
 
 def _as_object(place: Place, running: Facts, *, started: bool) -> dict[str, Any]:

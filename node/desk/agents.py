@@ -348,5 +348,8 @@ class AgentDesk:
 def milliseconds(seconds: float) -> int:
     """Return a duration in milliseconds. Raises `Invalid` for what is no number."""
     if not 0 <= seconds < limits.DAY_MS:
-        raise Invalid(f"{seconds} is not a number of seconds a deadline can have.")
+        raise Invalid(
+            f"{seconds} is not a number of seconds a deadline can have.",
+            hint="Give between 1 second and 90 days; an approval can have 7 days.",
+        )
     return round(seconds * 1000)

@@ -122,7 +122,9 @@ class Pace:
         for name in (session, ""):
             self._recent[name].append(now)
         if len(self._recent) > 4096:
-            self._recent = {name: queue for name, queue in self._recent.items() if queue}
+            self._recent = {
+                name: queue for name, queue in self._recent.items() if queue[-1] > now - 1
+            }
 
 
 def earlier(connection: sqlite3.Connection, session: str, ask: NewAsk) -> AskRow | None:

@@ -168,8 +168,11 @@ def check_shape(kind: Kind, *, options: list[str], fallback: str | None, has_cal
         )
     if len(options) > limits.OPTIONS:
         raise Invalid(f"{len(options)} options were given; at most {limits.OPTIONS} fit.")
-    if len(set(options)) != len(options):
-        raise Invalid("Two options have the same label, so an answer could mean either.")
+    if len({" ".join(option.split()) for option in options}) != len(options):
+        raise Invalid(
+            "Two options have the same label, so an answer could mean either.",
+            hint="Spaces make no difference to a reader; use other words.",
+        )
     if fallback is not None and kind is not Kind.QUESTION:
         raise Invalid(
             f"A {kind.value} cannot have a fallback: silence never means yes.",

@@ -166,8 +166,10 @@ def test_a_silent_node_is_given_up_after_the_time_allowed(node: ScriptedNode, ho
 
 
 def test_a_number_json_does_not_have_is_not_sent(home: Path) -> None:
-    with pytest.raises(ValueError, match="JSON compliant"):
-        client.call(str(home), "flag", {}, {"deadline_s": float("nan")})
+    for value in (float("nan"), float("inf"), "\udcff"):
+        with pytest.raises(Refused, match="cannot be sent") as refused:
+            client.call(str(home), "flag", {}, {"deadline_s": value})
+        assert refused.value.code == "invalid"
 
 
 def test_events_come_until_the_node_ends_them(node: ScriptedNode, home: Path) -> None:

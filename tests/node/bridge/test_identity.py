@@ -33,6 +33,14 @@ def git(folder: Path, *words: str) -> None:
     )
 
 
+def test_a_folder_outside_utf_8_is_told_in_text_that_can_be_sent(tmp_path: Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/d\xff")
+    Path(folder).mkdir()
+    for told in (who({}, folder), hello({}, folder, agent=None)):
+        assert told["cwd"] == rf"{tmp_path}/d\xff"
+        assert told["project"] == rf"path:{tmp_path}/d\xff"
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     top = tmp_path / "repository"

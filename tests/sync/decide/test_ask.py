@@ -157,6 +157,8 @@ def test_options_are_few_and_different() -> None:
         check_shape(Kind.QUESTION, options=many, fallback=None, has_call=False)
     with pytest.raises(Invalid, match="same label"):
         check_shape(Kind.QUESTION, options=["a", "b", "a"], fallback=None, has_call=False)
+    with pytest.raises(Invalid, match="same label"):
+        check_shape(Kind.QUESTION, options=["a b", " a  b\n"], fallback=None, has_call=False)
 
 
 def test_words() -> None:
