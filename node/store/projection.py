@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
-from sync.decide.ask import AskState, Kind, Step, advance
+from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
+from sync.decide.handover import Status
+from sync.decide.vote import Decision
 from sync.log import facts as say
 from sync.log.entry import Entry, unpack
 from sync.log.hlc import newer
@@ -30,8 +32,18 @@ DERIVED = (
     "mark",
 )
 """The tables that are rebuilt from the log."""
+POSTED = "posted"
+"""The state of notes and results in `ask`."""
 
 _json = msgspec.json.Encoder().encode
+
+# A word outside of these is a newer node's: kept in the log, and not applied, like an
+# unknown type. Nothing that reads the tables then meets a word it has no answer for.
+_ANSWERED = frozenset(kind.value for kind in DECIDED)
+_READ = frozenset(kind.value for kind in Kind if kind not in DECIDED)
+_DECISIONS = frozenset(decision.value for decision in Decision)
+_OUTCOMES = frozenset(outcome.value for outcome in Outcome)
+_STEPS = {Status.HANDED.value: Step.HAND, Status.VOID.value: Step.VOID}
 
 
 class Arrived(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +130,8 @@ def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
 
 def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.AskFacts, arrived.entry.facts)
+    if facts.kind not in _ANSWERED:
+        return
     text = say.read_text(say.AskText, arrived.entry.text)
     home = arrived.author
     ask = ask_name(arrived.entry.header.author, facts.number)
@@ -155,6 +169,8 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
 
 def _note(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.NoteFacts, arrived.entry.facts)
+    if facts.kind not in _READ:
+        return
     text = say.read_text(say.NoteText, arrived.entry.text)
     ask = ask_name(arrived.entry.header.author, facts.number)
     connection.execute(
@@ -188,6 +204,8 @@ def _words(
 
 def _vote(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.VoteFacts, arrived.entry.facts)
+    if facts.decision not in _DECISIONS:
+        return
     connection.execute(
         "INSERT INTO vote (hash, n, ask, node, person, decision, choice, seen, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -232,11 +250,15 @@ def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str, step: Step
     row = connection.execute("SELECT kind, state, home FROM ask WHERE id = ?", (ask,)).fetchone()
     if row is None or row[2] != arrived.author:
         return None
-    return advance(Kind(row[0]), AskState(row[1]), step).value
+    # What is only read stands at no state of its own; its table of steps is empty.
+    state = AskState.WAITING if row[1] == POSTED else AskState(row[1])
+    return advance(Kind(row[0]), state, step).value
 
 
 def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.FinalFacts, arrived.entry.facts)
+    if facts.outcome not in _OUTCOMES:
+        return
     state = _life(connection, arrived, facts.ask, Step.CLOSE)
     if state is None:
         return
@@ -270,7 +292,9 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
 
 def _handover(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.HandoverFacts, arrived.entry.facts)
-    step = Step.HAND if facts.status == "handed" else Step.VOID
+    step = _STEPS.get(facts.status)
+    if step is None:
+        return
     state = _life(connection, arrived, facts.ask, step)
     if state is None:
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,6 +244,43 @@ def test_ties_of_marks_are_settled_by_the_bytes_of_the_node_id(order: int) -> No
     with holding(entries[::order]) as connection:
         winner = node_name(key(two).node_id)
         assert connection.execute("SELECT read, node FROM mark").fetchall() == [(0, winner)]
+
+
+def changed(said: Said, **more: object) -> Said:
+    return said._replace(facts=msgspec.structs.replace(said.facts, **more))
+
+
+NOTE = Said(
+    EntryType.NOTE,
+    say.NoteFacts(number=9, kind="note", agent="c", session="s", project="p", created=1),
+    say.NoteText(title="Note"),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ([], changed(ask(), kind="of a newer askmesh")),
+        ([], changed(ask(), kind="note")),
+        ([], changed(NOTE, kind="approval")),
+        ([ask()], vote("ann", "of a newer askmesh")),
+        ([ask()], changed(final(VOTES[0]), outcome="of a newer askmesh")),
+        ([ask(), final(VOTES[0])], changed(handover("handed"), status="of a newer askmesh")),
+    ],
+)
+def test_a_word_nobody_knows_is_kept_and_not_applied(before: list[Said], said: Said) -> None:
+    """What a card or a ruling could make nothing of must not reach the tables."""
+    without_heads = [name for name in DERIVED if name != "head"]
+    alone, with_it = tables(log(before, by=1)), tables(log([*before, said], by=1))
+    assert {name: with_it[name] for name in without_heads} == {
+        name: alone[name] for name in without_heads
+    }
+
+
+def test_a_note_has_no_life() -> None:
+    said = changed(final(VOTES[0]), ask=ask_name(HOME.node_id, 9))
+    with pytest.raises(IllegalStep), holding(log([NOTE, said], by=1)):
+        pass
 
 
 def test_a_type_nobody_knows_is_kept_and_not_applied() -> None:
