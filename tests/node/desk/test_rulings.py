@@ -194,6 +194,17 @@ def test_a_node_that_does_not_speak_for_the_person_does_not_count(home: Home) ->
     assert home.stands() == ("waiting", None)
 
 
+def test_a_role_of_a_newer_node_may_only_look(home: Home) -> None:
+    with home.job() as transaction:
+        (head,) = transaction.row("SELECT head FROM person WHERE id = 'ann'")
+        transaction.append(
+            EntryType.PERSON,
+            PersonFacts(person="ann", name="ann", role="guardian", replaces=head, at=1),
+        )
+    assert home.vote("ann", "deny") == "not_allowed"
+    assert home.vote("bob", "allow") == "counted"
+
+
 def test_the_tables_can_be_derived_again(home: Home, tmp_path: Path) -> None:
     home.vote("ann", "allow")
     home.vote("bob", "allow")
