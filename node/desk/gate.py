@@ -294,8 +294,8 @@ class GateDesk:
         self, transaction: Transaction, session: str, tool_use_id: str
     ) -> AskRow | None:
         row = transaction.row(
-            "SELECT ask FROM gate_call WHERE session = ? AND tool_use_id = ?"
-            " ORDER BY ask DESC LIMIT 1",
+            "SELECT gate_call.ask FROM gate_call JOIN ask ON ask.id = gate_call.ask"
+            " WHERE gate_call.session = ? AND tool_use_id = ? ORDER BY ask.number DESC LIMIT 1",
             session,
             tool_use_id,
         )
