@@ -20,7 +20,10 @@ from web.views import RulesView
 Result = TypeVar("Result")
 Record = tuple[bytes, str, str, str, str, int]
 """Entry hash, name, version, source, the name of who applied them, when."""
-LATEST = "SELECT entry, name, version, source, by_name, at FROM rules ORDER BY n DESC LIMIT 1"
+LATEST = (
+    "SELECT entry, rules.name, version, source, coalesce(person.name, rules.person), rules.at"
+    " FROM rules LEFT JOIN person ON person.id = rules.person ORDER BY n DESC LIMIT 1"
+)
 
 
 class RulesMoved(Conflict):

@@ -113,7 +113,6 @@ def _speaks_for(connection: sqlite3.Connection, arrived: Arrived) -> None:
 def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.RulesFacts, arrived.entry.facts)
     text = say.read_text(say.RulesText, arrived.entry.text)
-    row = connection.execute("SELECT name FROM person WHERE id = ?", (facts.by,)).fetchone()
     connection.execute(
         "INSERT INTO rules VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
@@ -122,7 +121,7 @@ def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
             facts.name,
             facts.version,
             "" if text is None else text.source,
-            facts.by if row is None else row[0],
+            facts.by,
             facts.at,
         ),
     )

@@ -59,7 +59,7 @@ CREATE TABLE rules (
     name     TEXT NOT NULL,
     version  TEXT NOT NULL,
     source   TEXT NOT NULL,
-    by_name  TEXT NOT NULL,
+    person   TEXT NOT NULL,                   -- who applied them
     at       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -129,14 +129,23 @@ RESOLVED = Said(
     say.ResolvedFacts(ask=ASK, token=1, ok=True, at=6),
     say.ResolvedText(outcome="shipped"),
 )
-VOTES = log([vote("ann", "allow"), vote("bob", "deny"), mark(True, 5), mark(False, 9)], by=2)
+PERSON = Said(EntryType.PERSON, say.PersonFacts(person="ann", name="Ann", role="owner", at=1))
+RULES = Said(
+    EntryType.RULES,
+    say.RulesFacts(name="r", version="v", source_hash=b"h", by="ann", at=2),
+    say.RulesText(source=""),
+)
+VOTES = log(
+    [PERSON, vote("ann", "allow"), vote("bob", "deny"), mark(True, 5), mark(False, 9)], by=2
+)
 LIFE = log(
     [
+        RULES,
         ask(),
         ask(2),
-        ruling(VOTES[0], "accepted"),
-        final(VOTES[0]),
-        ruling(VOTES[1], "superseded"),
+        ruling(VOTES[1], "accepted"),
+        final(VOTES[1]),
+        ruling(VOTES[2], "superseded"),
         mark(True, 7),
         handover("handed"),
         RESOLVED,
@@ -202,8 +211,8 @@ def test_a_vote_is_ruled_on_once() -> None:
 
 @pytest.mark.parametrize("kind", ["final", "handover", "resolved"])
 def test_only_the_home_closes_hands_over_and_resolves(kind: str) -> None:
-    home = log([ask(), final(VOTES[0]), handover("handed")], by=1)
-    steps = {"final": (home[:1], final(VOTES[0])), "handover": (home[:2], handover("handed"))}
+    home = log([ask(), final(VOTES[1]), handover("handed")], by=1)
+    steps = {"final": (home[:1], final(VOTES[1])), "handover": (home[:2], handover("handed"))}
     steps["resolved"] = (home, RESOLVED)
     before, said = steps[kind]
     without_heads = [name for name in DERIVED if name != "head"]
@@ -216,12 +225,12 @@ def test_only_the_home_closes_hands_over_and_resolves(kind: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        [final(VOTES[0]), final(VOTES[1], "denied")],
+        [final(VOTES[1]), final(VOTES[2], "denied")],
         [handover("handed")],
         [RESOLVED],
-        [final(VOTES[0]), handover("handed"), handover("handed", 2)],
-        [final(VOTES[0]), handover("void"), handover("handed")],
-        [final(VOTES[0]), handover("handed"), RESOLVED, RESOLVED],
+        [final(VOTES[1]), handover("handed"), handover("handed", 2)],
+        [final(VOTES[1]), handover("void"), handover("handed")],
+        [final(VOTES[1]), handover("handed"), RESOLVED, RESOLVED],
     ],
     ids=["two finals", "no final", "not handed", "handed twice", "void, then handed", "two ends"],
 )
@@ -264,8 +273,8 @@ NOTE = Said(
         ([], changed(ask(), kind="note")),
         ([], changed(NOTE, kind="approval")),
         ([ask()], vote("ann", "of a newer askmesh")),
-        ([ask()], changed(final(VOTES[0]), outcome="of a newer askmesh")),
-        ([ask(), final(VOTES[0])], changed(handover("handed"), status="of a newer askmesh")),
+        ([ask()], changed(final(VOTES[1]), outcome="of a newer askmesh")),
+        ([ask(), final(VOTES[1])], changed(handover("handed"), status="of a newer askmesh")),
     ],
 )
 def test_a_word_nobody_knows_is_kept_and_not_applied(before: list[Said], said: Said) -> None:
@@ -278,7 +287,7 @@ def test_a_word_nobody_knows_is_kept_and_not_applied(before: list[Said], said: S
 
 
 def test_a_note_has_no_life() -> None:
-    said = changed(final(VOTES[0]), ask=ask_name(HOME.node_id, 9))
+    said = changed(final(VOTES[1]), ask=ask_name(HOME.node_id, 9))
     with pytest.raises(IllegalStep), holding(log([NOTE, said], by=1)):
         pass
 
