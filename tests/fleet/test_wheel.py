@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from node.version import VERSION
 from tests.architecture.sources import ROOT, files
 from tests.fleet.checkout import Place, place, run
 
@@ -75,7 +76,7 @@ def test_the_wheel_runs_its_own_code_whatever_lies_around(
     askmesh = installed / "bin" / "askmesh"
     link = ["--first-sign-in", str(tmp_path / "link")]
     version = run([askmesh, "--version"], here, cwd=repository)
-    assert version.stdout == "askmesh 0.1.0\n"
+    assert version.stdout == f"askmesh {VERSION}\n"
     assert run([askmesh, "up", *here.options, *link], here, cwd=repository).returncode == 0
     asked = run([askmesh, "ask", "--kind", "note", "--title", "hello"], here, cwd=repository)
     assert asked.returncode == 0
@@ -148,7 +149,7 @@ def test_a_checkout_runs_its_own_code(repository: Path, here: Place, *, isolated
     launcher = ROOT / "askmesh" / "__main__.py"
     flags = ["-I"] if isolated else []
     version = run([sys.executable, *flags, launcher, "--version"], here, cwd=repository)
-    assert version.stdout == "askmesh 0.1.0\n"
+    assert version.stdout == f"askmesh {VERSION}\n"
     help_text = run([sys.executable, *flags, launcher, "up", "--help"], here, cwd=repository)
     assert help_text.returncode == 0
     assert "--web-port" in help_text.stdout
@@ -158,6 +159,6 @@ def test_the_version_stands_once() -> None:
     holders = [
         name
         for name in files()
-        if name.endswith((".py", ".toml")) and 'VERSION = "0.1.0"' in (ROOT / name).read_text()
+        if name.endswith((".py", ".toml")) and f'"{VERSION}"' in (ROOT / name).read_text()
     ]
     assert [name for name in holders if not name.startswith("tests/")] == ["node/version.py"]
