@@ -13,7 +13,7 @@ NOT_IMPORTED = {
     "node": ("askmesh", "tests"),
 }
 IMPURE = frozenset({
-    "aiohttp", "aiosqlite", "asyncio", "http", "multiprocessing", "os", "pathlib", "random",
+    "aiohttp", "asyncio", "http", "multiprocessing", "os", "pathlib", "random",
     "secrets", "select", "selectors", "socket", "sqlite3", "ssl", "subprocess", "threading",
     "time", "urllib", "uuid", "zeroconf",
 })  # fmt: skip
