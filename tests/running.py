@@ -69,6 +69,9 @@ class Person:
             text = reply.read()
             for line in reply.headers.get_all("Set-Cookie") or []:
                 self.cookie = line.partition(";")[0]
+            if b'"key":"' in text:
+                # The half that a page keeps for its own port: whole, as a terminal's cookie is.
+                self.cookie = f"{self.cookie}{json.loads(text)['key']}"
         finally:
             connection.close()
         return reply.status, json.loads(text) if text else {}

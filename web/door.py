@@ -28,7 +28,10 @@ class Door:
 
     async def viewer(self, request: web.Request) -> Viewer | None:
         """Return whose session the request's cookie is."""
-        secret = session_secret(plain(request), self.cookie)
+        route = request.get(ROUTE)
+        streams = route is not None and route.media == "text/event-stream"
+        key = request.query.get("key") if streams else None
+        secret = session_secret(plain(request), self.cookie, key)
         return None if secret is None else await self._desk.viewer(secret)
 
     @web.middleware

@@ -20,6 +20,12 @@ CHANGE_HEADER: Final = "X-Askmesh"
 
 SAFE: Final = frozenset({"GET", "HEAD"})
 
+KEY_HEADER: Final = "X-Askmesh-Key"
+"""The half of a page's session that only the page's own origin can read."""
+
+COOKIE_CHARACTERS: Final = 22
+"""Of a page session's 43: 132 bits in the cookie, 126 in the key."""
+
 CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none';"
@@ -116,8 +122,20 @@ def cookie_name(store_id: str, port: int) -> str:
     return f"askmesh_{store_id[:8]}_{port}"
 
 
-def session_secret(headers: Headers, name: str) -> str | None:
-    """Return the secret in the session's cookie; None unless there is exactly one.
+def halves(secret: str) -> tuple[str, str]:
+    """Return what of a page's secret goes into the cookie, and what into the page's keeping.
+
+    Browsers send a cookie to every port of a host, so to whatever else runs on this machine
+    and is opened under the page's name; what a page keeps is given to its own port alone.
+    """
+    return secret[:COOKIE_CHARACTERS], secret[COOKIE_CHARACTERS:]
+
+
+def session_secret(headers: Headers, name: str, key: str | None = None) -> str | None:
+    """Return the session's secret, cookie and key; None unless there is exactly one cookie.
+
+    A terminal's is whole in its cookie, and never in a browser. `key` is from the address of
+    the one route that a browser calls without headers of ours.
 
     A page on another port can set a second cookie of this name; which of the two is the
     person's cannot be told.
@@ -128,9 +146,11 @@ def session_secret(headers: Headers, name: str) -> str | None:
         for pair in header.split(";")
     ]
     secrets = [value for key, value in pairs if key == name]
-    if len(secrets) != 1 or not _SECRET.fullmatch(secrets[0]):
+    keys = _all(headers, KEY_HEADER) or ([] if key is None else [key])
+    whole = "".join([*secrets, *keys])
+    if len(secrets) != 1 or len(keys) > 1 or not _SECRET.fullmatch(whole):
         return None
-    return secrets[0]
+    return whole
 
 
 def _all(headers: Headers, name: str) -> list[str]:

@@ -98,7 +98,7 @@ class Hello(Given, frozen=True, kw_only=True):
 
 
 class SignedIn(Given, frozen=True, kw_only=True):
-    """A session was made; its secret is in the cookie."""
+    """A session was made; its secret is in the cookie, a page's for one half."""
 
     state: Literal["approved"] = "approved"
     me: Me
@@ -107,6 +107,8 @@ class SignedIn(Given, frozen=True, kw_only=True):
     recovery_qr: str | None
     """The same words as a picture, a `data:` address."""
     passphrase_set: bool
+    key: str | None = None
+    """The other half of a page's secret: sent as `X-Askmesh-Key`, to the stream as `key`."""
 
 
 class NotYet(Given, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from sync.errors import Invalid, NotFound, TooMany
 from web.desk import Desk, NewSession, SignIn
+from web.guard import halves
 from web.limits import ID_CHARACTERS, SESSION_COOKIE_S, SIGN_INS_AT_ONCE
 from web.messages import (
     Digits,
@@ -142,6 +143,7 @@ class SignInRoutes:
 
     def _signed_in(self, session: NewSession) -> web.Response:
         viewer, words = session.viewer, session.recovery_words
+        cookie, key = halves(session.secret) if viewer.kind == "page" else (session.secret, None)
         me = Me(person=viewer.person, name=viewer.name, role=viewer.role, session=viewer.session_id)
         response = reply(
             SignedIn(
@@ -149,11 +151,12 @@ class SignInRoutes:
                 recovery_words=words,
                 recovery_qr=_picture(words) if words else None,
                 passphrase_set=session.passphrase_set,
+                key=key,
             )
         )
         response.set_cookie(
             self._cookie,
-            session.secret,
+            cookie,
             httponly=True,
             samesite="Strict",
             path="/",

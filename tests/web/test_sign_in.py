@@ -33,11 +33,14 @@ async def test_the_passphrase_may_be_skipped(served: Served) -> None:
     assert reply.json()["passphrase_set"] is False
 
 
-async def test_the_secret_is_in_the_cookie_and_nowhere_else(served: Served) -> None:
+async def test_half_of_a_pages_secret_is_in_the_cookie_and_half_with_the_page(
+    served: Served,
+) -> None:
     reply = await sign_in(served, {"passphrase": PASSPHRASE})
     cookie = reply.header("Set-Cookie") or ""
     pair, *attributes = [part.strip() for part in cookie.split(";")]
-    assert pair == f"{cookie_name(STORE_ID, served.port)}={'n' * 43}"
+    assert pair == f"{cookie_name(STORE_ID, served.port)}={'n' * 22}"
+    assert reply.json()["key"] == "n" * 21
     assert {"HttpOnly", "Path=/", "SameSite=Strict"} <= set(attributes)
     assert not [part for part in attributes if part.startswith("Domain")]
     assert "n" * 43 not in reply.body.decode()
@@ -48,6 +51,8 @@ async def test_a_terminals_cookie_ends_with_it(served: Served) -> None:
     body = {"passphrase": PASSPHRASE, "kind": "terminal", "where": "askmesh on box (tty\x1b1)"}
     reply = await sign_in(served, body)
     assert "Max-Age" not in (reply.header("Set-Cookie") or "")
+    assert f"={'n' * 43};" in (reply.header("Set-Cookie") or "")
+    assert reply.json()["key"] is None
     assert served.desk.done == [("sign_in_passphrase", ("terminal", "askmesh on box (tty?1)"))]
     page = await sign_in(served, {"passphrase": PASSPHRASE})
     assert "Max-Age" in (page.header("Set-Cookie") or "")

@@ -1,6 +1,8 @@
 // @ts-check
 /** @import * as T from "./types.js" */
 
+import { sessionKey } from "./wire.js";
+
 /** The node beats every 2 s; two missed beats and a bit are silence. */
 const SILENT_MS = 4_500;
 /** A node that restarts within this long does not grey the page. */
@@ -73,7 +75,9 @@ export class Link {
   open() {
     this.close();
     if (this.resting) return;
-    const source = new EventSource(`/api/events?since=${this.ends.since()}`);
+    // A stream takes no headers of ours.
+    const query = new URLSearchParams({ since: String(this.ends.since()), key: sessionKey() });
+    const source = new EventSource(`/api/events?${query}`);
     this.source = source;
     this.opened = Date.now();
     // That it opened proves nothing: only what is heard on it does.

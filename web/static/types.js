@@ -180,6 +180,7 @@
  * @property {string[] | null} [recovery_words]
  * @property {string | null} [recovery_qr]
  * @property {boolean} [passphrase_set]
+ * @property {string | null} [key]   the page's half of the session; see `wire.js`
  *
  * What the person is doing to one ask right now, known only to this page.
  * @typedef {object} Sending

@@ -27,6 +27,29 @@ export class Unreachable extends Error {
   }
 }
 
+/** Kept for this port alone; cookies go to every port of a host. */
+const KEY = "askmesh.key";
+let key = "";
+
+/** The page's half of the session, whichever tab got it. */
+export function sessionKey() {
+  try {
+    return localStorage.getItem(KEY) ?? key;
+  } catch {
+    return key;
+  }
+}
+
+/** @param {string} value */
+function keepKey(value) {
+  key = value;
+  try {
+    localStorage.setItem(KEY, value);
+  } catch {
+    // Without storage this tab is signed in until it is closed.
+  }
+}
+
 /**
  * Send one request and return its JSON. Throws `Refusal` or `Unreachable`.
  * @param {string} method
@@ -42,11 +65,13 @@ async function call(method, path, body) {
     cache: "no-store",
     redirect: "error",
     signal: AbortSignal.timeout(REPLY_MS),
-    headers: { Accept: "application/json" },
   };
+  /** @type {Record<string, string>} */
+  const session = sessionKey() ? { "X-Askmesh-Key": sessionKey() } : {};
+  request.headers = { Accept: "application/json", ...session };
   if (method !== "GET") {
     const text = JSON.stringify(body ?? {});
-    request.headers = { "Content-Type": "application/json", "X-Askmesh": "1" };
+    request.headers = { "Content-Type": "application/json", "X-Askmesh": "1", ...session };
     request.body = text;
     request.keepalive = text.length < KEEPALIVE_BYTES;
   }
@@ -58,6 +83,7 @@ async function call(method, path, body) {
   }
   const value = await reply.json().catch(() => null);
   if (!reply.ok) throw new Refusal(reply.status, value?.error ?? {});
+  if (typeof value?.key === "string") keepKey(value.key);
   return value ?? {};
 }
 
