@@ -58,6 +58,12 @@ WRAPPED_OUTPUT: Final = 4
 """Where the wrapper wants the verdict; whatever else is printed by mistake, it throws away."""
 
 USAGE: Final = "usage: askmesh hook claude STAGE --home DIR [--wrapped PID]"
+HELP: Final = """
+Carry one hook of a host to the node and print its verdict. The host runs it through the
+wrapper that `askmesh agent install claude` writes; you need not run it yourself.
+
+Example: askmesh hook claude PreToolUse --home ~/.askmesh < event.json
+"""
 
 
 class Gone(Exception):
@@ -85,6 +91,9 @@ class Options:
 
 def main() -> int:
     """Carry out one hook; the exit code."""
+    if sys.argv[2:] in (["--help"], ["-h"]):
+        sys.stdout.write(f"{USAGE}\n{HELP}")
+        return 0
     options = read_options(sys.argv[2:])
     if options is None:
         sys.stderr.write(f"{USAGE}\n")

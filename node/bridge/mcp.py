@@ -36,11 +36,22 @@ PAUSE_S: Final = 0.05
 """Between connections that ended without a word."""
 
 USAGE: Final = "usage: askmesh mcp [--home DIR] [--agent NAME] [--no-start]"
+HELP: Final = """
+Carry MCP between an agent's host and the node: a stdio server that the host starts itself.
+It starts the node when it is away, and survives its restart with calls in flight.
+
+Example, in an MCP host's settings:
+  {"mcpServers": {"askmesh": {"command": "askmesh", "args": ["mcp"]}}}
+For Claude Code: askmesh agent install claude
+"""
 WAY_OUT: Final = "Run `askmesh up` in a terminal."
 
 
 def main() -> int:
     """Carry lines until the client ends; the exit code."""
+    if sys.argv[2:] in (["--help"], ["-h"]):
+        sys.stdout.write(f"{USAGE}\n{HELP}")
+        return 0
     options = read_options(sys.argv[2:])
     if options is None:
         sys.stderr.write(f"{USAGE}\n")
