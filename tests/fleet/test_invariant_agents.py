@@ -16,6 +16,7 @@ from sync.log.kinds import EntryType
 from tests.fleet.granting import ASKING, CHANGING, GRANTING, Ground, attempts, bodies
 from tests.fleet.history import entries, granted, rows
 from tests.running import PASSPHRASE, Person, RunningNode
+from web.guard import COOKIE_CHARACTERS
 from web.routes import ROUTES
 
 CALL = {"tool": "deploy", "arguments": {"target": "production"}}
@@ -83,6 +84,7 @@ def cookies(prize: Prize) -> dict[str, str | None]:
     own = prize.node.person()
     assert own.cookie is not None
     name, _, ended = own.cookie.partition("=")
+    living = (prize.person.cookie or "").partition("=")[2]
     own.ok("DELETE", "/api/sessions/mine")
     [(session, digest), *_] = rows(
         prize.node.home, "SELECT id, secret FROM person_session ORDER BY created"
@@ -93,8 +95,9 @@ def cookies(prize: Prize) -> dict[str, str | None]:
         "empty": f"{name}=",
         "ended": f"{name}={ended}",
         "of the store": f"{name}={digest.hex()}",
+        "what another port is sent": f"{name}={living[:COOKIE_CHARACTERS]}",
         "the session's id": f"{name}={session}",
-        "a real one under another name": f"{name}9={(prize.person.cookie or '').partition('=')[2]}",
+        "a real one under another name": f"{name}9={living}",
     }
 
 
