@@ -20,7 +20,7 @@ async def test_a_day_by_keyboard(open_page: OpenPage) -> None:
     await keys.press("k")
     await keys.press("Enter")
     await viewer.ask.get_by_text(approval["id"], exact=True).wait_for()
-    assert await viewer.focused() == "H2 Release"
+    await viewer.focus_comes_to("H2 Release")
     await keys.press("d")
     assert await viewer.focused() == "BUTTON Deny"
     await keys.press("r")
@@ -33,7 +33,7 @@ async def test_a_day_by_keyboard(open_page: OpenPage) -> None:
     assert (await viewer.answer(approval["id"], 0))["state"] == "waiting"
     await keys.press("Enter")
     await viewer.says("Allowed by you")
-    assert await viewer.focused() == "H2 Release"
+    await viewer.focus_comes_to("H2 Release")
     await keys.press("k")
     await keys.press("Enter")
     await viewer.ask.get_by_text(question["id"], exact=True).wait_for()

@@ -97,6 +97,14 @@ class Viewer:
         )
         return found
 
+    async def focus_comes_to(self, words: str) -> None:
+        """Wait until this has the focus: opening an ask moves it when its address is heard."""
+        await self.page.wait_for_function(
+            "words => { const e = document.activeElement;"
+            " return `${e.tagName} ${(e.value || e.textContent || '').trim()}` === words; }",
+            arg=words,
+        )
+
     async def flag(self, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
         """Let an agent ask."""
         return await asyncio.to_thread(self.node.flag, **fields)
