@@ -136,3 +136,9 @@ class Forked(RemoteError):
     """Two different entries claim the same place in one author's log."""
 
     code = "forked"
+
+
+class PairingFailed(RemoteError):
+    """The machines could not be paired; nothing was stored on either."""
+
+    code = "pairing_failed"

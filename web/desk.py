@@ -13,7 +13,13 @@ from web.views import (
     AskDetail,
     AskView,
     Change,
+    Consequences,
     FinalView,
+    FleetView,
+    JoinedView,
+    Offer,
+    PairingView,
+    PrivacyLine,
     RulesView,
     SessionRow,
     State,
@@ -61,6 +67,8 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     """Only in the reply to the new place."""
     expires: int
     where: str
+    machine: str
+    """Where the new place is: this machine's name, or another's."""
     state: Literal["waiting", "approved", "refused", "expired"] = "waiting"
 
 
@@ -194,4 +202,72 @@ class Desk(Protocol):
         self, viewer: Viewer, *, name: str, source: str, replaces: str | None
     ) -> RulesView:
         """Put rules into force. `replaces` is the version the person saw in force."""
+        ...
+
+    # --- machines (persons only as well) ---------------------------------------------
+    async def fleet(self, viewer: Viewer) -> FleetView:
+        """Every machine, as this node sees it."""
+        ...
+
+    async def pairing_begin(self, viewer: Viewer) -> PairingView:
+        """Mint a code and listen for the other machine; one code at a time.
+
+        Raises `NotAllowed` unless the viewer may pair machines.
+        """
+        ...
+
+    async def pairing(self, viewer: Viewer) -> PairingView | None:
+        """How the last code stands (without the code); None: there was none."""
+        ...
+
+    async def pairing_stop(self, viewer: Viewer) -> None:
+        """Withdraw the code."""
+        ...
+
+    async def pairing_offers(self, viewer: Viewer | None) -> list[Offer]:
+        """Machines near by that show a code (mDNS; looks for about two seconds).
+
+        `viewer` None: only while nobody ever signed in here, as with `join`.
+        """
+        ...
+
+    async def join_consequences(self, viewer: Viewer | None) -> Consequences:
+        """What joining another fleet would do to this machine."""
+        ...
+
+    async def join(self, viewer: Viewer | None, *, code: str, address: str | None) -> JoinedView:
+        """Join the fleet of the machine that shows `code`.
+
+        Raises `NotAllowed` for who may not, `Conflict` for a fleet with other members,
+        `Invalid` for a mistyped code, `PairingFailed` for all that goes wrong on the way.
+        Every person session of this node ends.
+        """
+        ...
+
+    async def assign(self, viewer: Viewer, node: str, person: str) -> FleetView:
+        """Say whose machine it is: by a person's id, or by name. Owners only."""
+        ...
+
+    async def remove_machine(self, viewer: Viewer, node: str) -> FleetView:
+        """Remove a machine, named by full id, short id or name. Owners and admins."""
+        ...
+
+    async def add_address(self, viewer: Viewer, node: str, address: str) -> FleetView:
+        """Give an address (`host:port`) of a machine."""
+        ...
+
+    async def drop_address(self, viewer: Viewer, node: str, address: str) -> FleetView:
+        """Take a given address back."""
+        ...
+
+    async def leave_consequences(self, viewer: Viewer) -> Consequences:
+        """What leaving would do."""
+        ...
+
+    async def leave(self, viewer: Viewer) -> FleetView:
+        """Leave: this machine becomes a fleet of its own again, the viewer its owner."""
+        ...
+
+    async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:
+        """What leaves this machine, and to whom. Anyone on this machine may know."""
         ...

@@ -184,6 +184,8 @@ class SessionView(View, frozen=True, kw_only=True):
     machine: MachineView
     last_heard: int
     started: int
+    heard: int
+    """When this was last known here: for another machine's session, the age of its word."""
     gate: Literal["in_force", "not_seen"]
     """`in_force`: a hook of this session has called the gate."""
     gate_last: int | None
@@ -191,6 +193,107 @@ class SessionView(View, frozen=True, kw_only=True):
     """What the agent last said it is doing; its own words."""
     open_asks: int
     ended: bool
+
+
+class FleetMachine(View, frozen=True, kw_only=True):
+    """One machine of the fleet, as this node sees it. A dead one is a row like any other."""
+
+    machine: MachineView
+    here: bool
+    """This very node."""
+    state: Literal["here", "connected", "away", "never_seen", "removed", "must_rejoin"]
+    seen: int | None
+    """When it was last known to be running (while connected: now)."""
+    seen_by: str | None
+    """The machine that was linked to it then."""
+    address: str | None
+    """Where the link goes to, or where it was last."""
+    round_trip_ms: float | None
+    behind_us: int
+    """Entries it has told of that are not here yet."""
+    behind_them: int
+    """Entries here that it has not acknowledged."""
+    version: str | None
+    skew_ms: int | None
+    """How far its clock is ahead of ours; None: not known."""
+    trouble: str | None
+    """Why the last link failed, as a sentence."""
+    persons: list[str]
+    """Names of the persons this machine speaks for."""
+    given: list[str]
+    """Addresses that someone gave (`host:port`)."""
+    joined: int
+    removed: int | None = None
+    removed_by: str | None = None
+
+
+class FleetView(View, frozen=True, kw_only=True):
+    """The machines, and what stands in the way of finding them."""
+
+    fleet: str
+    """Hex id."""
+    machines: list[FleetMachine]
+    """This one first, then by name; removed ones last."""
+    port: int | None
+    """Where this node takes links (None: it does not, while it is alone)."""
+    mdns: str
+    """`on`, `off`, or the sentence why it does not work."""
+    removed: str | None
+    """On a removed machine: by whom and when, as a sentence."""
+
+
+class PairingView(View, frozen=True, kw_only=True):
+    """A code that waits for another machine. The code is shown once, to who made it."""
+
+    id: str
+    code: str | None
+    qr: str | None
+    """The QR picture of the code, as SVG text."""
+    expires: int
+    state: Literal["waiting", "paired", "failed", "expired", "stopped"]
+    sentence: str
+    """What happened, and what to do next."""
+    addresses: list[str]
+    """`host:port` to type on the other machine where mDNS does not reach."""
+    machine: MachineView | None = None
+    """The machine that joined."""
+
+
+class Offer(View, frozen=True, kw_only=True):
+    """A machine near by that shows a code right now."""
+
+    machine: str
+    address: str
+    """`host:port` of its pairing listener."""
+
+
+class Consequences(View, frozen=True, kw_only=True):
+    """What joining another fleet, or leaving this one, will do to this machine."""
+
+    allowed: bool
+    sentences: list[str]
+    """What will happen; or why not, and the way out."""
+
+
+class JoinedView(View, frozen=True, kw_only=True):
+    """This machine belongs to another fleet now."""
+
+    machine: MachineView
+    """The machine that let it in."""
+    machines: int
+    raised_again: int
+    """Open asks that were raised again in the new fleet."""
+    sentence: str
+
+
+class PrivacyLine(View, frozen=True, kw_only=True):
+    """One thing that leaves this machine, derived from the running configuration."""
+
+    what: str
+    to: str
+    on: bool
+    how: str
+    """How to switch it off, or why it is off."""
 
 
 class RulesView(View, frozen=True, kw_only=True):
@@ -241,6 +344,7 @@ class State(View, frozen=True, kw_only=True):
     """All open asks, and the latest closed ones (at most `limits.CLOSED_SHOWN`)."""
     sessions: list[SessionView]
     rules: RulesView | None
+    fleet: FleetView
     counts: Counts
     banners: list[str]
 
@@ -250,8 +354,10 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet"]
     ref: str
+    fleet: FleetView | None = None
+    """With topic `fleet`: all machines, as they stand."""
     ask: AskView | None = None
     session: SessionView | None = None
     counts: Counts | None = None

@@ -6,6 +6,7 @@
 
 CREATE TABLE entry (
     n         INTEGER PRIMARY KEY,            -- order of arrival here; not replicated
+    fleet     BLOB NOT NULL,                  -- not ours: the log of a fleet this node left
     author    BLOB NOT NULL,
     log       INTEGER NOT NULL,               -- 0 decisions, 1 chatter
     seq       INTEGER NOT NULL,
@@ -15,12 +16,25 @@ CREATE TABLE entry (
     signature BLOB NOT NULL,
     facts     BLOB NOT NULL,
     text      BLOB,                           -- NULL once erased
-    UNIQUE (author, log, seq)
+    UNIQUE (fleet, author, log, seq)
 ) STRICT;
+
+CREATE INDEX entry_type ON entry (type) WHERE type < 16;
+
+CREATE TABLE fork (                           -- two signed entries at one place: for ever
+    fleet     BLOB NOT NULL,
+    author    BLOB NOT NULL,
+    log       INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    header    BLOB NOT NULL,                  -- the one that is not in `entry`
+    signature BLOB NOT NULL,
+    at        INTEGER NOT NULL,               -- when it was seen here
+    PRIMARY KEY (fleet, author, log, seq)
+) STRICT, WITHOUT ROWID;
 
 -- Derived from the log ----------------------------------------------------------------
 
-CREATE TABLE head (                           -- the version vector
+CREATE TABLE head (                           -- the version vector of our fleet
     author BLOB NOT NULL,
     log    INTEGER NOT NULL,
     seq    INTEGER NOT NULL,
@@ -32,8 +46,20 @@ CREATE TABLE node (
     id           TEXT PRIMARY KEY,            -- 52 characters
     public_key   BLOB NOT NULL,
     name         TEXT NOT NULL,
+    certificate  BLOB,                        -- DER; NULL: not stated yet
     recovery_key BLOB,                        -- of the genesis, on its author
-    joined       INTEGER NOT NULL
+    joined       INTEGER NOT NULL,
+    removed      INTEGER,                     -- when; NULL: a member
+    removed_by   TEXT,                        -- person
+    removed_on   TEXT                         -- node that signed it
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cut (                            -- what of a removed node still counts
+    node TEXT NOT NULL,
+    log  INTEGER NOT NULL,
+    seq  INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (node, log)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE person (
@@ -42,7 +68,8 @@ CREATE TABLE person (
     role  TEXT NOT NULL,
     ended INTEGER NOT NULL,
     head  BLOB NOT NULL,                      -- entry hash of the version in force
-    at    INTEGER NOT NULL
+    at    INTEGER NOT NULL,
+    split INTEGER NOT NULL                    -- siblings stand: the stricter is shown
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE speaks_for (
@@ -50,12 +77,14 @@ CREATE TABLE speaks_for (
     person TEXT NOT NULL,
     live   INTEGER NOT NULL,
     head   BLOB NOT NULL,
+    split  INTEGER NOT NULL,
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE rules (
     entry    BLOB PRIMARY KEY,                -- entry hash
-    n        INTEGER NOT NULL,                -- the highest is in force
+    place    INTEGER NOT NULL,                -- in the settled order; the highest is latest
+    in_force INTEGER NOT NULL,                -- two in force: siblings, the stricter counts
     name     TEXT NOT NULL,
     version  TEXT NOT NULL,
     source   TEXT NOT NULL,
@@ -193,6 +222,27 @@ CREATE TABLE ask_content (                    -- finds an identical open ask of 
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ask_content_session ON ask_content (session, content);
+
+CREATE TABLE ask_alias (                      -- an ask of a fleet this node left, raised anew
+    old TEXT PRIMARY KEY,
+    new TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE address (                        -- where other nodes were, or are said to be
+    node    TEXT NOT NULL,
+    host    TEXT NOT NULL,
+    port    INTEGER NOT NULL,
+    source  TEXT NOT NULL,                    -- given | good | told
+    good_at INTEGER,                          -- last time a link was made there
+    PRIMARY KEY (node, host, port)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE seen (                           -- when a node was last known to be running
+    node    TEXT PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    by      TEXT NOT NULL,                    -- the node that was linked to it
+    version TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE call (                           -- of the home alone: never replicated
     ask    TEXT PRIMARY KEY,

@@ -47,47 +47,98 @@ class CallLine(Part, frozen=True, kw_only=True):
     summary: str
 
 
-class GenesisFacts(Part, frozen=True, kw_only=True):
+class Statement(Part, frozen=True, kw_only=True):
+    """Base of what is said about the fleet itself (`sync.log.kinds.STATEMENTS`).
+
+    `heads` are the hashes of the newest statements its author knew: what it may say is
+    judged as of these, so every node judges alike, whatever reached it first.
+    """
+
+    heads: list[bytes] = []
+    at: int
+
+
+class GenesisFacts(Statement, frozen=True, kw_only=True):
     """The first entry of a fleet."""
 
     node_key: bytes
     recovery_key: bytes
     machine: str
-    at: int
+    certificate: bytes = b""
+    """DER; absent in fleets founded before machines could be paired."""
 
 
-class PersonFacts(Part, frozen=True, kw_only=True):
-    """One version of a person."""
+class MemberFacts(Statement, frozen=True, kw_only=True):
+    """A node joins the fleet, paired by the author for the person `by`."""
+
+    node_key: bytes
+    certificate: bytes
+    machine: str
+    by: str
+
+
+class CutPoint(Part, frozen=True, kw_only=True):
+    """The last entry of one log that counts (seq 0: none does)."""
+
+    log: int
+    seq: int
+    hash: bytes
+
+
+class RemovedFacts(Statement, frozen=True, kw_only=True):
+    """A node is removed; entries of it beyond the cut count nowhere.
+
+    A log that `cut` does not name ends at 0. `node` is the author itself when it leaves:
+    then the decisions log ends with this very entry.
+    """
+
+    node: bytes
+    cut: list[CutPoint] = []
+    by: str | None = None
+
+
+class CertificateFacts(Statement, frozen=True, kw_only=True):
+    """The author's own certificate (DER), where no other statement carries it."""
+
+    certificate: bytes
+
+
+class PersonFacts(Statement, frozen=True, kw_only=True):
+    """One version of a person.
+
+    `replaces` is the hash of the version it follows, `also` those of its siblings where
+    it settles a conflict.
+    """
 
     person: str
     name: str
     role: str
     ended: bool = False
     replaces: bytes | None = None
+    also: list[bytes] = []
     by: str | None = None
-    at: int
 
 
-class SpeaksForFacts(Part, frozen=True, kw_only=True):
+class SpeaksForFacts(Statement, frozen=True, kw_only=True):
     """A node may (`on`) or may no longer sign votes of a person."""
 
     node: bytes
     person: str
     on: bool
     replaces: bytes | None = None
+    also: list[bytes] = []
     by: str | None = None
-    at: int
 
 
-class RulesFacts(Part, frozen=True, kw_only=True):
+class RulesFacts(Statement, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
     name: str
     version: str
     source_hash: bytes
     replaces: bytes | None = None
+    also: list[bytes] = []
     by: str
-    at: int
 
 
 class RulesText(Part, frozen=True, kw_only=True):
@@ -258,6 +309,9 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.PERSON: PersonFacts,
     EntryType.RULES: RulesFacts,
     EntryType.SPEAKS_FOR: SpeaksForFacts,
+    EntryType.MEMBER: MemberFacts,
+    EntryType.REMOVED: RemovedFacts,
+    EntryType.CERTIFICATE: CertificateFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,
     EntryType.RULING: RulingFacts,

@@ -23,6 +23,12 @@ class EntryType(IntEnum):
     """A version of the rules."""
     SPEAKS_FOR = 4
     """A node may sign votes of a person, from here on or no longer."""
+    MEMBER = 5
+    """A node joins the fleet: its key and its certificate."""
+    REMOVED = 6
+    """A node is removed, or has left: the last entries of it that count."""
+    CERTIFICATE = 7
+    """A node states its own certificate."""
     ASK = 16
     """A question or an approval, or a new revision of a question."""
     VOTE = 17
@@ -40,6 +46,20 @@ class EntryType(IntEnum):
     MARK = 65
     """A person's read mark on a row."""
 
+
+STATEMENTS = frozenset(
+    {
+        EntryType.GENESIS,
+        EntryType.PERSON,
+        EntryType.RULES,
+        EntryType.SPEAKS_FOR,
+        EntryType.MEMBER,
+        EntryType.REMOVED,
+        EntryType.CERTIFICATE,
+    }
+)
+"""Who belongs to the fleet and what they may do: settled as one set
+(`sync.decide.membership`), each signature of them checked."""
 
 CHATTER_FROM = 64
 """Types from here on belong to the chatter log."""

@@ -1,0 +1,1 @@
+"""This node among the others: its ledger for the links, pairing, joining, machines."""

@@ -1,0 +1,1 @@
+"""The links between nodes: the only part of `sync` with input and output."""

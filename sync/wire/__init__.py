@@ -1,0 +1,1 @@
+"""What goes over a link, without any input or output: frames, sessions, pairing, presence."""

@@ -1,0 +1,74 @@
+"""What a session wants done: the shell (`sync.net.link`) carries it out, in this order."""
+
+import msgspec
+
+from sync.log.entry import Entry
+from sync.log.vector import Wanted
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all actions."""
+
+
+class Send(Action, frozen=True, kw_only=True):
+    """Send one frame (a binary WebSocket message)."""
+
+    frame: bytes
+
+
+class Read(Action, frozen=True, kw_only=True):
+    """Read these entries and call `Session.have_read`."""
+
+    wanted: Wanted
+    entries: int
+    size: int
+
+
+class Keep(Action, frozen=True, kw_only=True):
+    """Store these entries and call `Session.kept` once that is durable."""
+
+    entries: tuple[Entry, ...]
+
+
+class ReadBlob(Action, frozen=True, kw_only=True):
+    """Read a blob and call `Session.have_blob`."""
+
+    name: bytes
+
+
+class KeepBlob(Action, frozen=True, kw_only=True):
+    """Store a blob that came whole and matches its name."""
+
+    name: bytes
+    data: bytes
+
+
+class Heard(Action, frozen=True, kw_only=True):
+    """Signed presence of some node (`sync.wire.presence.Signed`), not checked yet."""
+
+    raw: bytes
+    signature: bytes
+
+
+class Carried(Action, frozen=True, kw_only=True):
+    """A signed letter to some node (`sync.wire.letter.Letter`), not checked yet."""
+
+    raw: bytes
+    signature: bytes
+
+
+class Farewell(Action, frozen=True, kw_only=True):
+    """The peer says that we were removed, with the entries that prove it."""
+
+    proof: tuple[Entry, ...]
+
+
+class Opened(Action, frozen=True, kw_only=True):
+    """The peer's HELLO fits ours: the link counts as connected from here on."""
+
+
+class Close(Action, frozen=True, kw_only=True):
+    """Close the link; `reason` is a sentence for persons on this side."""
+
+    code: int
+    reason: str
