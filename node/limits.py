@@ -133,3 +133,6 @@ WAITING_SIGN_INS: Final = 8
 
 RECOVERY_BANNER_MS: Final = 7 * 24 * 3_600_000
 """Everyone who looks within a week must learn that the recovery words were used."""
+
+ADDRESSES_KEPT: Final = 16
+"""Addresses remembered of one node; a laptop seldom knows more networks than that."""

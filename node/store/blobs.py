@@ -30,9 +30,24 @@ class Blobs:
             raise TooLarge(f"{len(content)} bytes were given; at most {BLOB_BYTES} fit.")
         data = salt + content
         name = sha256(data)
+        self._write(name, data)
+        return name
+
+    def keep(self, name: bytes, data: bytes) -> bool:
+        """Store a blob that another node sent, salt included; False when it is not the named one.
+
+        Raises `StoreFull`, `StoreReadOnly`.
+        """
+        if len(data) > BLOB_BYTES + SALT_BYTES or sha256(data) != name:
+            return False
+        self._write(name, data)
+        return True
+
+    def _write(self, name: bytes, data: bytes) -> None:
         path = self._path(name)
-        if path.exists():
-            return name
+        if self.salted(name) is not None:
+            # One that is damaged is written anew.
+            return
         temporary: str | None = None
         try:
             handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".new-")
@@ -51,17 +66,21 @@ class Blobs:
                 with contextlib.suppress(OSError):
                     Path(temporary).unlink()
             raise failure(error) from None
-        return name
 
     def get(self, name: bytes) -> bytes:
         """Return the content without its salt. Raises `NotFound` when it is not here whole."""
+        data = self.salted(name)
+        if data is None:
+            raise NotFound("The content of this call is not here, or is damaged.")
+        return data[SALT_BYTES:]
+
+    def salted(self, name: bytes) -> bytes | None:
+        """Return the blob as it travels, with its salt; None when it is not here whole."""
         try:
             data = self._path(name).read_bytes()
         except OSError:
-            data = b""
-        if sha256(data) != name:
-            raise NotFound("The content of this call is not here, or is damaged.")
-        return data[SALT_BYTES:]
+            return None
+        return data if sha256(data) == name else None
 
     def sweep(self, known: Callable[[bytes], bool]) -> int:
         """Remove what no ask names: left by a crash, or by an ask that was refused.

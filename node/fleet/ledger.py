@@ -1,0 +1,163 @@
+"""The store as links see it: implements `sync.net.ledger.Ledger`.
+
+What arrives is verified and stored by `node.store.receive`; votes that reach their home
+are ruled on in the same transaction, so that an answer given far away waits for nothing.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+
+from node.desk.answers import Answers
+from node.desk.context import Context
+from node.fleet import addresses, removal
+from node.store import exchange, receive
+from node.store.transaction import Transaction
+from sync.log.chain import Head
+from sync.log.entry import Entry, sha256
+from sync.log.names import node_name
+from sync.log.vector import Place, Wanted
+from sync.net.ledger import Address, Kept, Member
+
+
+class StoreLedger:
+    """One node's store, for the mesh and its links."""
+
+    def __init__(
+        self, context: Context, answers: Answers, members_changed: Callable[[], None]
+    ) -> None:
+        self._context = context
+        self._answers = answers
+        self._members_changed = members_changed
+
+    @property
+    def node(self) -> bytes:
+        """Our own node id."""
+        return self._context.identity.key.node_id
+
+    @property
+    def fleet(self) -> bytes:
+        """The fleet this node belongs to now."""
+        return self._context.identity.fleet
+
+    def now(self) -> int:
+        """The judging clock."""
+        return self._context.clock.now()
+
+    async def vector(self) -> dict[Place, Head]:
+        """How far every log of the fleet is held here."""
+        return await self._context.reader.run(lambda connection: exchange.vector(connection))
+
+    async def members(self) -> list[Member]:
+        """Every other node whose certificate is known."""
+        here = self._context.identity.name
+
+        def read(connection: sqlite3.Connection) -> list[Member]:
+            return [
+                Member(
+                    node=sha256(public_key),
+                    certificate=certificate,
+                    name=name,
+                    removed=removed is not None,
+                )
+                for public_key, certificate, name, removed in connection.execute(
+                    "SELECT public_key, certificate, name, removed FROM node"
+                    " WHERE id != ? AND certificate IS NOT NULL",
+                    (here,),
+                )
+            ]
+
+        return await self._context.reader.run(read)
+
+    async def read(self, wanted: Wanted, *, entries: int, size: int) -> list[Entry]:
+        """A stretch of one log."""
+        fleet = self.fleet
+        return await self._context.reader.run(
+            lambda connection: exchange.entries(
+                connection, fleet, wanted, entries=entries, size=size
+            )
+        )
+
+    async def keep(self, run: Sequence[Entry], source: bytes) -> Kept:  # noqa: ARG002 -- for logs
+        """Verify, store, and rule on the votes among them, in one transaction."""
+
+        def job(transaction: Transaction) -> receive.Received:
+            received = receive.keep(transaction, run)
+            for ask in received.voted:
+                self._answers.rule(transaction, ask)
+            return received
+
+        received = await self._context.writer.run("receive", job)
+        if received.members_moved:
+            self._members_changed()
+        return received.kept
+
+    async def blob(self, name: bytes) -> bytes | None:
+        """A blob with its salt."""
+        return await asyncio.to_thread(self._context.blobs.salted, name)
+
+    async def keep_blob(self, name: bytes, data: bytes) -> None:
+        """Store a blob that some ask names."""
+        asks = await self._context.reader.run(
+            lambda connection: [
+                ask
+                for (ask,) in connection.execute("SELECT id FROM ask WHERE blob = ?", (name,))
+            ]
+        )
+        if asks and await asyncio.to_thread(self._context.blobs.keep, name, data):
+            await self._tell(asks)
+
+    async def missing_blobs(self, limit: int) -> list[bytes]:
+        """Blobs that asks name and that are not here."""
+        return await self._context.reader.run(
+            lambda connection: exchange.missing_blobs(connection, self._context.blobs, limit)
+        )
+
+    async def farewell(self, node: bytes) -> list[Entry]:
+        """What proves to a removed node that it was removed."""
+        return await self._context.reader.run(
+            lambda connection: removal.proof(connection, self.fleet, node)
+        )
+
+    async def removed(self, proof: Sequence[Entry]) -> None:
+        """A peer says that we were removed."""
+        if await self._context.writer.run(
+            "removed", lambda transaction: removal.accept(transaction, proof)
+        ):
+            self._members_changed()
+
+    async def addresses(self, node: bytes) -> list[Address]:
+        """Where a node may be, best first."""
+        return await self._context.reader.run(
+            lambda connection: addresses.known(connection, node_name(node))
+        )
+
+    async def reached(self, node: bytes, address: Address | None, version: str) -> None:
+        """A link to `node` lives."""
+        here = self._context.identity.name
+        await self._context.writer.run(
+            "reached",
+            lambda transaction: addresses.reached(
+                transaction, node_name(node), address, version=version, by=here
+            ),
+        )
+
+    async def told(self, node: bytes, given: Sequence[Address]) -> None:
+        """Another node says where `node` can be reached."""
+        fresh = await self._context.reader.run(
+            lambda connection: addresses.fresh(connection, node_name(node), given)
+        )
+        if fresh:
+            await self._context.writer.run(
+                "told",
+                lambda transaction: addresses.told(transaction, node_name(node), fresh),
+            )
+
+    async def _tell(self, asks: Iterable[str]) -> None:
+        def job(transaction: Transaction) -> None:
+            for ask in asks:
+                transaction.change("ask", ask)
+
+        await self._context.writer.run("blob", job)
+
+

@@ -1,0 +1,81 @@
+"""What leaves this machine, and to whom: derived from what runs, never from intentions."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from web.views import PrivacyLine
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """What is configured and running right now."""
+
+    web_port: int
+    port: int | None
+    """Where links are taken; None: nowhere."""
+    announces: bool
+    """Whether this machine announces itself by mDNS right now."""
+    mdns_wanted: bool
+    machines: Sequence[str]
+    """Names of the other members."""
+    pairing: bool
+    """Whether a code is being shown."""
+
+
+def lines(running: Running) -> list[PrivacyLine]:
+    """Return every way out of this machine, open or shut."""
+    names = ", ".join(running.machines)
+    alone = not running.machines
+    return [
+        PrivacyLine(
+            what=(
+                "Every ask with its exact call, every answer, note, result and rule; the names,"
+                " sessions and status words of agents; this machine's name and addresses."
+            ),
+            to="no other machine: this one is alone" if alone else f"the machines {names}",
+            on=not alone,
+            how=(
+                "Pair a machine to share them."
+                if alone
+                else "askmesh node remove NAME, or askmesh node leave. Members read everything."
+            ),
+        ),
+        PrivacyLine(
+            what="That an askmesh runs here: the first 16 characters of its id, and its port.",
+            to="everyone on the local networks (mDNS)",
+            on=running.announces,
+            how=_mdns(running),
+        ),
+        PrivacyLine(
+            what="This machine's name and public key, while a pairing code is shown.",
+            to="whoever connects to the pairing port in those ten minutes",
+            on=running.pairing,
+            how="The port is open only while a code waits." if not running.pairing else "Stop it.",
+        ),
+        PrivacyLine(
+            what="The page, with everything on it.",
+            to=f"browsers on this machine (127.0.0.1:{running.web_port}), signed in",
+            on=True,
+            how="It is served on loopback only.",
+        ),
+        PrivacyLine(
+            what="Notices to other programs.",
+            to="nobody",
+            on=False,
+            how="This version sends none.",
+        ),
+        PrivacyLine(
+            what="Anything to the makers of askmesh: usage, errors, update checks.",
+            to="nobody",
+            on=False,
+            how="There is no code for it.",
+        ),
+    ]
+
+
+def _mdns(running: Running) -> str:
+    if not running.mdns_wanted:
+        return "Switched off by --no-mdns."
+    if running.announces:
+        return "askmesh down, then askmesh up --no-mdns."
+    return "On only while this machine has others to find, or shows a code."

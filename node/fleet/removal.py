@@ -1,0 +1,91 @@
+"""A node that was removed is told so, with proof, and says so on its own page."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from node.desk import persons
+from node.store.transaction import Transaction
+from sync.decide.people import Act, may
+from sync.errors import BadEntry
+from sync.log.entry import Entry, decode, verify
+from sync.log.facts import RemovedFacts, read
+from sync.log.kinds import EntryType
+from sync.log.names import node_name
+
+REMOVED = "removed"
+"""Name of the local value: by whom, from where and when this node was removed."""
+
+
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a removed node remembers."""
+
+    by: str
+    machine: str
+    at: int
+
+
+def proof(connection: sqlite3.Connection, fleet: bytes, node: bytes) -> list[Entry]:
+    """Return the entries that state the removal of `node`."""
+    found: list[Entry] = []
+    for header, signature, facts, text in connection.execute(
+        "SELECT header, signature, facts, text FROM entry WHERE type = ? AND fleet = ?",
+        (EntryType.REMOVED.value, fleet),
+    ):
+        entry = decode(header, signature, facts, text)
+        try:
+            stated = read(RemovedFacts, facts)
+        except BadEntry:
+            continue
+        if stated.node == node:
+            found.append(entry)
+    return found
+
+
+def accept(transaction: Transaction, entries: Sequence[Entry]) -> bool:
+    """Remember that we were removed, if one of these proves it; whether it is news.
+
+    Judged by what this node knows: it may have missed the remover's rights, and then goes
+    on trying, to no effect. Nobody else can make it give up.
+    """
+    if transaction.value(REMOVED) is not None:
+        return False
+    for entry in entries:
+        removed = _holds(transaction, entry)
+        if removed is not None:
+            transaction.keep(REMOVED, msgspec.json.encode(removed))
+            transaction.change("fleet", transaction.identity.name)
+            return True
+    return False
+
+
+def _holds(transaction: Transaction, entry: Entry) -> Removed | None:
+    identity = transaction.identity
+    header = entry.header
+    if header.fleet != identity.fleet or header.type != EntryType.REMOVED:
+        return None
+    author = transaction.row(
+        "SELECT public_key, name FROM node WHERE id = ? AND removed IS NULL",
+        node_name(header.author),
+    )
+    if author is None:
+        return None
+    try:
+        verify(entry, author[0])
+        facts = read(RemovedFacts, entry.facts)
+    except BadEntry:
+        return None
+    connection = transaction.connection
+    person = persons.everyone(connection).get(facts.by or "")
+    if facts.node != identity.key.node_id or person is None or not may(person, Act.MACHINES):
+        return None
+    if not persons.speaks_for(connection, node_name(header.author), person.id):
+        return None
+    return Removed(by=person.name, machine=author[1], at=facts.at)
+
+
+def removed_here(connection: sqlite3.Connection) -> Removed | None:
+    """Return by whom and when this node was removed, None while it is a member."""
+    row = connection.execute("SELECT value FROM local WHERE name = ?", (REMOVED,)).fetchone()
+    return None if row is None else msgspec.json.decode(row[0], type=Removed)
