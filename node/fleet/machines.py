@@ -1,0 +1,194 @@
+"""Machines of the fleet as persons act on them: whose they are, removing them."""
+
+import sqlite3
+
+import msgspec
+
+from node.desk import persons
+from node.store.transaction import Transaction
+from sync.decide.people import Act, Person, may
+from sync.errors import Conflict, Invalid, NotAllowed, NotFound
+from sync.log.facts import CutPoint, RemovedFacts, SpeaksForFacts
+from sync.log.kinds import EntryType
+from sync.log.names import SHORT, node_bytes
+from web.desk import Viewer
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table `node`, as acting on it needs it."""
+
+    id: str
+    name: str
+    removed: bool
+
+
+def find(connection: sqlite3.Connection, typed: str) -> Machine:
+    """Return the machine a person named by full id, short id or name.
+
+    A member is found before one that was removed. Raises `NotFound`, `Invalid`.
+    """
+    text = typed.strip()
+    found = [
+        Machine(id=node, name=name, removed=removed is not None)
+        for node, name, removed in connection.execute(
+            "SELECT id, name, removed FROM node ORDER BY removed IS NOT NULL, id"
+        )
+        if node == text.lower()
+        or (len(text) >= SHORT and node.startswith(text.lower()))
+        or name.casefold() == text.casefold()
+    ]
+    members = [machine for machine in found if not machine.removed]
+    if len(members or found) > 1:
+        ids = ", ".join(f"{machine.name} ({machine.id[:8]})" for machine in members or found)
+        raise Invalid(f"{typed[:80]!r} names several machines: {ids}.", hint="Use the short id.")
+    if not found:
+        raise NotFound(f"There is no machine {typed[:80]!r}.", hint="Run: askmesh node list")
+    return (members or found)[0]
+
+
+def acting(transaction: Transaction, viewer: Viewer, act: Act) -> Person:
+    """Return the viewer, who may do this from here. Raises `NotAllowed`."""
+    person = persons.everyone(transaction.connection).get(viewer.person)
+    if person is None or not may(person, act):
+        who = "an owner" if act is Act.PEOPLE else "an owner or an admin"
+        raise NotAllowed(f"Only {who} may do this.", hint=f"Ask {who} of the fleet.")
+    if not persons.speaks_for(transaction.connection, transaction.identity.name, person.id):
+        raise NotAllowed(
+            "This machine does not speak for you, so the others would not accept it from here.",
+            hint="Do it on a machine that is yours.",
+        )
+    return person
+
+
+def assign(transaction: Transaction, viewer: Viewer, node: str, who: str) -> None:
+    """State that a machine speaks for a person.
+
+    Raises `NotFound`, `NotAllowed`, and `Conflict` when it does already.
+    """
+    owner = acting(transaction, viewer, Act.PEOPLE)
+    machine = find(transaction.connection, node)
+    if machine.removed:
+        raise NotAllowed(f"{machine.name} was removed from the fleet.")
+    person = _person(transaction.connection, who)
+    if persons.speaks_for(transaction.connection, machine.id, person.id):
+        raise Conflict(f"{machine.name} speaks for {person.name} already.")
+    if person.id != owner.id:
+        others = _machines_of(transaction.connection, person.id)
+        if others:
+            raise NotAllowed(
+                f"{person.name} has a machine already ({', '.join(others)}): nobody else may"
+                f" let another one speak for {person.name}.",
+                hint=f"{person.name} does it there.",
+            )
+    head = transaction.row(
+        "SELECT head FROM speaks_for WHERE node = ? AND person = ?", machine.id, person.id
+    )
+    transaction.append(
+        EntryType.SPEAKS_FOR,
+        SpeaksForFacts(
+            node=node_bytes(machine.id),
+            person=person.id,
+            on=True,
+            replaces=None if head is None else head[0],
+            by=owner.id,
+            at=transaction.now,
+        ),
+    )
+    transaction.change("people", person.id)
+    transaction.change("fleet", machine.id)
+
+
+def _person(connection: sqlite3.Connection, who: str) -> Person:
+    living = [person for person in persons.everyone(connection).values() if not person.ended]
+    found = [
+        person
+        for person in living
+        if person.id == who.strip() or person.name.casefold() == who.strip().casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(person.name for person in living) or "nobody"
+    if found:
+        raise Invalid(f"Several persons are called {who[:80]!r}.", hint="Use the person's id.")
+    raise NotFound(f"There is no person {who[:80]!r}.", hint=f"In this fleet: {names}.")
+
+
+def _machines_of(connection: sqlite3.Connection, person: str) -> list[str]:
+    return [
+        name
+        for (name,) in connection.execute(
+            "SELECT node.name FROM speaks_for JOIN node ON node.id = speaks_for.node"
+            " WHERE person = ? AND live AND node.removed IS NULL ORDER BY node.name",
+            (person,),
+        )
+    ]
+
+
+def remove(transaction: Transaction, viewer: Viewer, node: str) -> Machine:
+    """State that a machine is removed, and up to where its entries count."""
+    person = acting(transaction, viewer, Act.MACHINES)
+    machine = find(transaction.connection, node)
+    if machine.id == transaction.identity.name:
+        raise NotAllowed(
+            "A machine cannot remove itself.",
+            hint="To take it out of the fleet, run: askmesh node leave",
+        )
+    if machine.removed:
+        raise Conflict(f"{machine.name} was removed before.")
+    _check_rank(transaction, person, machine)
+    _state_removed(transaction, machine.id, person.id, cut=_cut(transaction, machine.id))
+    return machine
+
+
+def _check_rank(transaction: Transaction, person: Person, machine: Machine) -> None:
+    """An admin must not be able to lock an owner out."""
+    if may(person, Act.PEOPLE):
+        return
+    owners = transaction.row(
+        "SELECT 1 FROM speaks_for JOIN person ON person.id = speaks_for.person"
+        " WHERE node = ? AND live AND role = 'owner' AND NOT ended",
+        machine.id,
+    )
+    if owners is not None:
+        raise NotAllowed(f"{machine.name} is an owner's machine; only an owner may remove it.")
+
+
+def leave(transaction: Transaction, viewer: Viewer) -> None:
+    """State that this very machine leaves; the decisions log ends with that."""
+    here = transaction.identity.name
+    if transaction.row("SELECT 1 FROM node WHERE id = ? AND removed IS NOT NULL", here):
+        # A leaving that was interrupted, or a removal: there is nothing more to state.
+        return
+    chatter = [point for point in _cut(transaction, here) if point.log != 0]
+    _state_removed(transaction, here, viewer.person, cut=chatter)
+
+
+def _cut(transaction: Transaction, node: str) -> list[CutPoint]:
+    return [
+        CutPoint(log=log, seq=seq, hash=head)
+        for log, seq, head in transaction.rows(
+            "SELECT log, seq, hash FROM head WHERE author = ? ORDER BY log", node_bytes(node)
+        )
+    ]
+
+
+def _state_removed(transaction: Transaction, node: str, by: str, *, cut: list[CutPoint]) -> None:
+    transaction.append(
+        EntryType.REMOVED,
+        RemovedFacts(node=node_bytes(node), cut=cut, by=by, at=transaction.now),
+    )
+    # Its asks show it as well.
+    for (ask,) in transaction.rows("SELECT id FROM ask WHERE home = ? AND state = 'waiting'", node):
+        transaction.change("ask", ask)
+    transaction.change("fleet", node)
+
+
+def others(connection: sqlite3.Connection, here: str) -> list[tuple[str, str]]:
+    """Return (id, name) of every other member, by name."""
+    return [
+        (node, name)
+        for node, name in connection.execute(
+            "SELECT id, name FROM node WHERE id != ? AND removed IS NULL ORDER BY name, id",
+            (here,),
+        )
+    ]
