@@ -22,7 +22,7 @@ Record = tuple[bytes, str, str, str, str, int]
 """Entry hash, name, version, source, the name of who applied them, when."""
 LATEST = (
     "SELECT entry, rules.name, version, source, coalesce(person.name, rules.person), rules.at"
-    " FROM rules LEFT JOIN person ON person.id = rules.person ORDER BY n DESC LIMIT 1"
+    " FROM rules LEFT JOIN person ON person.id = rules.person ORDER BY place DESC LIMIT 1"
 )
 
 

@@ -78,15 +78,23 @@ def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: 
 def _genesis(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.GenesisFacts, arrived.entry.facts)
     connection.execute(
-        "INSERT INTO node VALUES (?, ?, ?, ?, ?)",
-        (arrived.author, facts.node_key, facts.machine, facts.recovery_key, facts.at),
+        "INSERT INTO node (id, public_key, name, certificate, recovery_key, joined)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            arrived.author,
+            facts.node_key,
+            facts.machine,
+            facts.certificate or None,
+            facts.recovery_key,
+            facts.at,
+        ),
     )
 
 
 def _person(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.PersonFacts, arrived.entry.facts)
     connection.execute(
-        "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET"
         " name = excluded.name, role = excluded.role, ended = excluded.ended,"
         " head = excluded.head, at = excluded.at WHERE head IS ?",
         (
@@ -104,7 +112,7 @@ def _person(connection: sqlite3.Connection, arrived: Arrived) -> None:
 def _speaks_for(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.SpeaksForFacts, arrived.entry.facts)
     connection.execute(
-        "INSERT INTO speaks_for VALUES (?, ?, ?, ?) ON CONFLICT (node, person) DO UPDATE"
+        "INSERT INTO speaks_for VALUES (?, ?, ?, ?, 0) ON CONFLICT (node, person) DO UPDATE"
         " SET live = excluded.live, head = excluded.head WHERE head IS ?",
         (node_name(facts.node), facts.person, facts.on, arrived.hash, facts.replaces),
     )
@@ -114,7 +122,7 @@ def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
     facts = say.read(say.RulesFacts, arrived.entry.facts)
     text = say.read_text(say.RulesText, arrived.entry.text)
     connection.execute(
-        "INSERT INTO rules VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO rules VALUES (?, ?, 1, ?, ?, ?, ?, ?)",
         (
             arrived.hash,
             arrived.n,

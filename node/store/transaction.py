@@ -125,9 +125,10 @@ def store(connection: sqlite3.Connection, entry: Entry) -> None:
     header = entry.header
     entry_hash = entry.hash
     cursor = connection.execute(
-        "INSERT INTO entry (author, log, seq, type, hash, header, signature, facts, text)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entry (fleet, author, log, seq, type, hash, header, signature, facts, text)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
+            header.fleet,
             header.author,
             header.log,
             header.seq,
