@@ -66,3 +66,67 @@ LEASE_MS: Final = 10 * MINUTE_MS
 
 CLOCK_AHEAD_MS: Final = 5 * MINUTE_MS
 """An entry stamped further ahead than this is held out of last-writer merges."""
+
+LINKS: Final = 64
+"""Links of one node; a full mesh has at most 15, a larger fleet keeps 8 and serves others."""
+
+FULL_MESH: Final = 16
+"""Nodes of a fleet in which each links to each; above, links grow faster than their use."""
+
+LINKS_WANTED: Final = 7
+"""Links each node of a larger fleet dials: measured, news reaches 200 nodes in under 8 hops."""
+
+HANDSHAKES_PENDING: Final = 8
+"""A handshake takes milliseconds; who holds more open at once is not linking."""
+
+HANDSHAKE_S: Final = 10.0
+"""A TLS handshake over a bad radio link still ends within this."""
+
+CONNECT_S: Final = 3.0
+"""A machine on the same network answers in milliseconds; an address that hangs is old."""
+
+ATTEMPT_S: Final = 10.0
+"""One attempt to link to one address, the opening HELLO included."""
+
+RACE_STAGGER_S: Final = 0.25
+"""The head start of the better address (RFC 8305)."""
+
+ADDRESSES_RACED: Final = 8
+"""Addresses tried in one round; the others get their turn in the next."""
+
+BACKOFF_FIRST_S: Final = 1.0
+"""The longest wait before the second try."""
+
+BACKOFF_MAX_S: Final = 60.0
+"""A machine that comes back is found within a minute, even if nothing announces it."""
+
+TICK_S: Final = 1.0
+"""How often links look at their timers; the shortest of them is 20 s."""
+
+SLEPT_S: Final = 60.0
+"""So long between two ticks means that the machine slept: no link has survived that."""
+
+NETWORK_POLL_S: Final = 10.0
+"""Nothing tells of a changed address on every system, so the addresses are read this often."""
+
+GOODBYE_S: Final = 1.0
+"""What an orderly stop may spend on telling the others."""
+
+WRITE_BYTES: Final = 8 * 1024 * 1024
+"""Frames that wait for a slow peer; credits keep entries far below, so beyond it is stuck."""
+
+LINK_WORK: Final = 64
+"""Store jobs of one link that may wait; then its frames are not read on."""
+
+STORE_RETRY_S: Final = 5.0
+"""How long entries wait after the store failed (a full disk) before they are tried again."""
+
+ANNOUNCE_MIN_S: Final = 30.0
+ANNOUNCE_MAX_S: Final = 60.0
+"""mDNS asks only at its start: peers that started while cut off would never meet."""
+
+SERVICES_KEPT: Final = 512
+"""Announcements remembered at once; a network that shows more is being flooded."""
+
+SIGHTING_S: Final = 5.0
+"""The shortest time between two dials that announcements of one node cause."""

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from sync.errors import BadEntry, TooLarge
 from sync.limits import FACTS_BYTES, SALT_BYTES, TEXT_BYTES
@@ -126,6 +127,10 @@ class NodeKey:
     def sign(self, prefix: bytes, message: bytes) -> bytes:
         """Sign under a prefix that keeps different uses of the key apart."""
         return self._private.sign(prefix + message)
+
+    def pem(self) -> bytes:
+        """Return the private key as PKCS #8 PEM text, for TLS only (`sync.net.certificate`)."""
+        return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def seal(
