@@ -130,3 +130,7 @@ SERVICES_KEPT: Final = 512
 
 SIGHTING_S: Final = 5.0
 """The shortest time between two dials that announcements of one node cause."""
+
+STATEMENTS_PER_AUTHOR: Final = 10_000
+"""Statements of one author that count: all of them are settled anew when one arrives, and
+no fleet needs that many."""
