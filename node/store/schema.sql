@@ -81,6 +81,10 @@ CREATE TABLE speaks_for (
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE statement_head (                 -- newest statements that count
+    hash BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE rules (
     entry    BLOB PRIMARY KEY,                -- entry hash
     place    INTEGER NOT NULL,                -- in the settled order; the highest is latest
