@@ -5,12 +5,15 @@ from collections.abc import Callable
 import msgspec
 
 from node.clock import Clock
+from node.desk.sight import ALL_HERE, FleetSight
 from node.desk.signals import Signals
 from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Identity
 from node.store.writer import Writer
 from sync.log.names import SHORT
+
+__all__ = ["Context", "FleetSight", "Limits"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     random: Callable[[int], bytes]
     limits: Limits
     started: int
+    fleet: FleetSight = ALL_HERE
+    """What is known of the other machines right now."""
 
     def short(self, ask: str) -> str:
         """Return an ask's short id."""

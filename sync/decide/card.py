@@ -3,63 +3,13 @@
 No button is offered that is certain to be refused. A viewer's own verdict beats its echo.
 """
 
-from enum import Enum
-
 import msgspec
 
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, expired
+from sync.decide.card_state import GONE, REACHED, CardState, HomeState
 from sync.decide.handover import Held, Standing, Status, Void, outcome_unknown
 from sync.decide.people import Person, eligible
-
-
-class CardState(Enum):
-    """Every state a card can show. Those of other machines come with pairing."""
-
-    POSTED = "posted"
-    """A note or a result: nobody answers it."""
-    WAITING = "waiting"
-    """Open, and the viewer may answer it."""
-    SENDING = "sending"
-    """The viewer's vote is recorded; the home has not ruled."""
-    COUNTED = "counted"
-    """The viewer's vote counts; more are needed."""
-    RESTRICTED = "restricted"
-    """Open, but the viewer may not answer it."""
-    DEADLINE_PASSED = "deadline_passed"
-    """Past its deadline here; the home has not confirmed it."""
-    ANSWERED_HERE = "answered_here"
-    """Closed by the viewer; not picked up yet."""
-    ANSWERED_ELSEWHERE = "answered_elsewhere"
-    """Closed by another person; not picked up yet."""
-    LOST = "lost"
-    """The viewer's answer lost to an earlier one."""
-    NOT_PICKED_UP = "not_picked_up"
-    """Allowed; no session has fetched it yet."""
-    EXPIRED = "expired"
-    """The deadline passed; nobody answered in time."""
-    WITHDRAWN = "withdrawn"
-    """The agent closed it, or the recovery words were used."""
-    HANDED = "handed"
-    """The agent has it since …"""
-    DONE = "done"
-    """The agent said what came of it."""
-    OUTCOME_UNKNOWN = "outcome_unknown"
-    """Handed over, and the session fell silent."""
-    TAKEN_BACK = "taken_back"
-    """Taken back before anyone had it."""
-    VOID = "void"
-    """The final came to nothing for another reason."""
-
-
-OPEN_STATES = frozenset(
-    {
-        CardState.WAITING,
-        CardState.SENDING,
-        CardState.COUNTED,
-        CardState.RESTRICTED,
-        CardState.DEADLINE_PASSED,
-    }
-)
+from sync.decide.vote import Ruling
 
 _BUTTONS: dict[Kind, tuple[str, ...]] = {
     # Deny stands first in tab order (notes/product.md, complaint 12).
@@ -79,14 +29,30 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     created: int
     agent: str
     machine: str
+    """The home's name."""
+    home: HomeState = HomeState.HERE
+    home_seen: int | None = None
+    """When the home was last known to be running (or was removed)."""
+    home_seen_by: str | None = None
+    """The machine that saw it then (or the person who removed it)."""
+    speaks_here: bool = True
+    """Whether votes of the viewer that this machine signs count."""
+    call_here: bool = True
+    """Whether the exact call can be read here (or there is none)."""
     role: str | None = None
     needed: int = 1
     counted: int = 0
     own_pending: bool = False
-    """The viewer has a vote here that was not ruled on."""
+    """The viewer has a vote that was not ruled on."""
+    own_taking_back: bool = False
+    """The viewer took back, and that was not ruled on."""
     own_counted: bool = False
     own_lost: bool = False
     """The viewer's last vote was superseded or late."""
+    own_refused: Ruling | None = None
+    """The viewer's last vote was stale or not allowed."""
+    own_made: bool = False
+    """A vote of the viewer is one of those that made the final."""
     outcome: Outcome | None = None
     closed_at: int | None = None
     closed_by: str | None = None
@@ -123,11 +89,10 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         word = "A finished result" if facts.kind is Kind.DONE else "A note"
         return _shut(CardState.POSTED, f"{word} from {facts.agent}.", facts.created)
     if facts.state is AskState.WAITING:
-        return _open(facts, viewer, now)
+        return _gone(facts, f"{facts.agent} waited here.") or _open(facts, viewer, now)
     if facts.outcome is Outcome.EXPIRED:
-        return _shut(
-            CardState.EXPIRED, "The deadline passed; nobody answered in time.", _closed(facts)
-        )
+        late = "; your answer came after it." if _lost(facts) else "; nobody answered in time."
+        return _shut(CardState.EXPIRED, f"The deadline passed{late}", _closed(facts))
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
         return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
@@ -136,8 +101,8 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.state is AskState.RESOLVED:
         return _resolved(facts)
     if facts.state is AskState.HANDED:
-        return _handed(facts, now)
-    return _final(facts, viewer, now)
+        return _gone(facts, f"{_verdict(facts)}; {facts.agent} has it.") or _handed(facts, now)
+    return _gone(facts, f"{_verdict(facts)}.") or _final(facts, viewer, now)
 
 
 def _shut(state: CardState, sentence: str, since: int, actions: tuple[str, ...] = ()) -> Card:
@@ -155,36 +120,113 @@ def _closed(facts: CardFacts) -> int:
     return facts.created if facts.closed_at is None else facts.closed_at
 
 
-def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
-    actions: tuple[str, ...] = ()
-    needs_me = False
-    # Who lost the right to answer has lost the right to take back: the home refuses both.
-    allowed = eligible(viewer, facts.role)
-    back = ("take_back",) if allowed else ()
-    if expired(facts.deadline, now):
-        state = CardState.DEADLINE_PASSED
-        sentence = f"The deadline has passed here; {facts.machine} has not confirmed it."
-    elif facts.own_pending:
-        state, actions = CardState.SENDING, back
-        sentence = f"Your answer is recorded and on its way to {facts.machine}."
-    elif facts.own_counted:
-        state, actions = CardState.COUNTED, back
-        sentence = f"Your answer counts: {facts.counted} of {facts.needed}."
-    elif not allowed:
-        state = CardState.RESTRICTED
-        who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
-        sentence = f"Waiting for {who}."
+def _lost(facts: CardFacts) -> bool:
+    """Whether an answer of the viewer came to nothing because another final stands."""
+    return (facts.own_lost or facts.own_pending) and not (facts.closed_by_viewer or facts.own_made)
+
+
+def _gone(facts: CardFacts, before: str) -> Card | None:
+    """Return the card of what can never be settled any more."""
+    if facts.home not in GONE:
+        return None
+    since = facts.created if facts.home_seen is None else facts.home_seen
+    if facts.home is HomeState.MUST_REJOIN:
+        state = CardState.MUST_REJOIN
+        why = f"{facts.machine} must join again: its log says two different things."
     else:
-        state, actions, needs_me = CardState.WAITING, _BUTTONS[facts.kind], True
-        counted = f" {facts.counted} of {facts.needed} so far." if facts.counted else ""
-        sentence = f"{facts.agent} waits for your answer.{counted}"
+        state = CardState.MACHINE_REMOVED
+        by = f" by {facts.home_seen_by}" if facts.home_seen_by else ""
+        why = f"{facts.machine} was removed{by}, so nothing more will come of it."
+    return _shut(state, f"{before} {why}", since)
+
+
+def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
+    # Who lost the right to answer has lost the right to take back: the home refuses both.
+    allowed = eligible(viewer, facts.role) and facts.speaks_here
+    if expired(facts.deadline, now):
+        sentence = f"The deadline has passed here; {facts.machine} has not confirmed it."
+        return _card(CardState.DEADLINE_PASSED, sentence, facts)
+    own = _own(facts)
+    if own is not None:
+        state, sentence = own
+        actions = ("take_back",) if state is not CardState.TAKING_BACK else _buttons(facts)
+        return _card(state, sentence, facts, actions if allowed else ())
+    if not allowed:
+        return _card(CardState.RESTRICTED, _restricted(facts, viewer), facts)
+    return _answerable(facts)
+
+
+def _own(facts: CardFacts) -> tuple[CardState, str] | None:
+    """What the viewer did already: one's own verdict beats all else."""
+    reached = facts.home in REACHED
+    if facts.own_taking_back:
+        how = "on its way to" if reached else "kept for"
+        sentence = f"You took your answer back; that is {how} {facts.machine}."
+        return CardState.TAKING_BACK, sentence
+    if facts.own_pending and reached:
+        return (
+            CardState.SENDING,
+            f"Your answer is recorded and on its way to {facts.machine}.",
+        )
+    if facts.own_pending:
+        sentence = (
+            f"Your answer is kept until {facts.machine} is back; {facts.agent} was not told yet."
+        )
+        return CardState.KEPT, sentence
+    if facts.own_counted:
+        sentence = f"Your answer counts: {facts.counted} of {facts.needed}."
+        return CardState.COUNTED, sentence
+    return None
+
+
+def _restricted(facts: CardFacts, viewer: Person | None) -> str:
+    if eligible(viewer, facts.role):
+        return (
+            "You cannot answer from this machine: it does not speak for you."
+            " An owner can say that it does."
+        )
+    who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
+    return f"Waiting for {who}."
+
+
+def _answerable(facts: CardFacts) -> Card:
+    state = CardState.WAITING
+    parts = [f"{facts.agent} waits for your answer."]
+    if facts.own_refused is Ruling.STALE:
+        parts.append("It has changed since you answered; that answer does not count.")
+    elif facts.own_refused is not None:
+        parts.append(f"{facts.machine} did not accept your earlier answer.")
+    if facts.counted:
+        parts.append(f"{facts.counted} of {facts.needed} so far.")
+    if facts.home not in REACHED:
+        state = CardState.AWAY
+        parts.append(f"{facts.machine} is away: an answer is kept until it is back.")
+    if not facts.call_here:
+        parts.append("The exact call is still on its way.")
+    return _card(state, " ".join(parts), facts, _buttons(facts), needs_me=True)
+
+
+def _buttons(facts: CardFacts) -> tuple[str, ...]:
+    """The answers of a kind; what cannot be read here cannot be allowed here."""
+    return tuple(action for action in _BUTTONS[facts.kind] if action != "allow" or facts.call_here)
+
+
+def _card(
+    state: CardState,
+    sentence: str,
+    facts: CardFacts,
+    actions: tuple[str, ...] = (),
+    *,
+    needs_me: bool = False,
+) -> Card:
+    away = state in (CardState.AWAY, CardState.KEPT) and facts.home_seen is not None
     return Card(
         state=state,
         sentence=sentence,
         actions=actions,
         open=True,
         needs_me=needs_me,
-        since=facts.created,
+        since=facts.home_seen if away and facts.home_seen is not None else facts.created,
     )
 
 
@@ -197,14 +239,25 @@ def _verdict(facts: CardFacts) -> str:
     return f"{outcome}{label}{who}{where}"
 
 
+def _echo(facts: CardFacts) -> str:
+    """What became of an answer of the viewer's own that lost, to put behind a sentence."""
+    return " Your answer came later and does not count." if _lost(facts) else ""
+
+
 def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     verdict = _verdict(facts)
-    own = facts.closed_by_viewer and eligible(viewer, facts.role)
-    actions = ("take_back",) if own else ()
+    own = facts.closed_by_viewer or facts.own_made
+    may = own and eligible(viewer, facts.role) and facts.speaks_here
+    actions = ("take_back",) if may else ()
+    if facts.own_taking_back and own:
+        sentence = (
+            f"{verdict}; you took it back. That counts unless {facts.agent} has it by the time"
+            f" {facts.machine} hears of it."
+        )
+        return _shut(CardState.TAKING_BACK, sentence, _closed(facts))
     if facts.outcome is Outcome.ALLOWED and facts.use_by is not None and now >= facts.use_by:
-        sentence = f"{verdict}, but {facts.agent} did not come back for it in time."
-        return _shut(CardState.VOID, sentence, facts.use_by)
-    if facts.own_lost and not facts.closed_by_viewer:
+        return _unused(facts, verdict)
+    if _lost(facts):
         sentence = f"{verdict} first; your answer came later and does not count."
         return _shut(CardState.LOST, sentence, _closed(facts))
     if facts.outcome is Outcome.ALLOWED:
@@ -213,6 +266,18 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     state = CardState.ANSWERED_HERE if facts.closed_by_viewer else CardState.ANSWERED_ELSEWHERE
     sentence = f"{verdict}; {facts.agent} has not been told yet."
     return _shut(state, sentence, _closed(facts), actions)
+
+
+def _unused(facts: CardFacts, verdict: str) -> Card:
+    """An allow that is too old to be used: sure at its home, elsewhere until it says so."""
+    if facts.home is HomeState.HERE:
+        sentence = f"{verdict}, but {facts.agent} did not come back for it in time."
+        return _shut(CardState.VOID, sentence, facts.use_by or _closed(facts))
+    sentence = (
+        f"{verdict}; the time to use it has passed here, and {facts.machine} has not said"
+        f" whether {facts.agent} picked it up."
+    )
+    return _shut(CardState.NOT_PICKED_UP, sentence, _closed(facts))
 
 
 def _handed(facts: CardFacts, now: int) -> Card:
@@ -225,13 +290,20 @@ def _handed(facts: CardFacts, now: int) -> Card:
         use_by=facts.use_by,
         held=facts.held,
     )
-    if outcome_unknown(standing, now):
+    if not outcome_unknown(standing, now):
+        sentence = f"{verdict}. {facts.agent} has it.{_echo(facts)}"
+        return _shut(CardState.HANDED, sentence, since)
+    if facts.home not in REACHED:
         sentence = (
-            f"{verdict}. {facts.agent} took it and has been silent since: "
-            "whether the call ran is unknown. Running it needs a new ask."
+            f"{verdict}. {facts.agent} took it; {facts.machine} was not seen since, so what"
+            " came of it is not known here."
         )
-        return _shut(CardState.OUTCOME_UNKNOWN, sentence, since)
-    return _shut(CardState.HANDED, f"{verdict}. {facts.agent} has it.", since)
+        return _shut(CardState.NOT_SEEN, sentence, facts.home_seen or since)
+    sentence = (
+        f"{verdict}. {facts.agent} took it and has been silent since: "
+        "whether the call ran is unknown. Running it needs a new ask."
+    )
+    return _shut(CardState.OUTCOME_UNKNOWN, sentence, since)
 
 
 def _void(facts: CardFacts) -> Card:
@@ -250,4 +322,4 @@ def _resolved(facts: CardFacts) -> Card:
     since = facts.resolved_at if facts.resolved_at is not None else _closed(facts)
     what = "Done" if facts.resolved_ok else "Failed"
     text = f": {facts.resolved_text}" if facts.resolved_text else ""
-    return _shut(CardState.DONE, f"{_verdict(facts)}. {what}{text}", since)
+    return _shut(CardState.DONE, f"{_verdict(facts)}. {what}{text}{_echo(facts)}", since)

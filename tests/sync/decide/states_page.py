@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import product
 from pathlib import Path
 
-from sync.decide import ask, card, handover, people, vote
+from sync.decide import ask, card_state, handover, people, vote
 from sync.decide.ask import DECIDED, OUTCOMES, STEPS, AskState, Kind, Outcome, Step
 from sync.decide.handover import Give, Held, Standing, give
 from sync.decide.people import MAY, Act, Role
@@ -35,7 +35,10 @@ def page() -> str:
         + meanings(vote.Ruling, vote),
         "## Handing over\n\n" + meanings(handover.Give, handover) + "\n\n" + giving(),
         "## Who may do what\n\n" + roles(),
-        "## Cards\n\n" + meanings(card.CardState, card),
+        "## Cards\n\n"
+        + meanings(card_state.CardState, card_state)
+        + "\n\nThe machine that raised an ask, as the machine that shows it knows it:\n\n"
+        + meanings(card_state.HomeState, card_state),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sync.decide.ask import STEPS, AskState, Kind, Step
-from sync.decide.card import CardState
+from sync.decide.card_state import CardState, HomeState
 from sync.decide.vote import Ruling
 from tests.sync.decide.states_page import PAGE, page
 
@@ -15,7 +15,7 @@ def test_the_page_is_current() -> None:
 
 def test_every_state_and_ruling_is_on_it() -> None:
     text = page()
-    for one in (*AskState, *CardState, *Ruling):
+    for one in (*AskState, *CardState, *HomeState, *Ruling):
         assert f"| `{one.value}` |" in text
 
 

@@ -1,0 +1,93 @@
+"""The states a card can show, and those its home can be in."""
+
+from enum import Enum
+
+
+class HomeState(Enum):
+    """How the home of an ask stands, as this machine knows it."""
+
+    HERE = "here"
+    """This very machine."""
+    CONNECTED = "connected"
+    """A link to it lives."""
+    AWAY = "away"
+    """No link; it was seen before."""
+    NEVER_SEEN = "never_seen"
+    """No link, and there never was one."""
+    REMOVED = "removed"
+    """No member of the fleet any more."""
+    MUST_REJOIN = "must_rejoin"
+    """Its log forked: nothing it says from there on counts."""
+
+
+REACHED = frozenset({HomeState.HERE, HomeState.CONNECTED})
+"""States in which an answer is on its way; in the others it is kept."""
+GONE = frozenset({HomeState.REMOVED, HomeState.MUST_REJOIN})
+"""States in which no answer can arrive any more."""
+
+
+class CardState(Enum):
+    """Every state a card can show."""
+
+    POSTED = "posted"
+    """A note or a result: nobody answers it."""
+    WAITING = "waiting"
+    """Open, and the viewer may answer it."""
+    AWAY = "away"
+    """Open, and the viewer may answer it; the answer is kept until the home is back."""
+    SENDING = "sending"
+    """The viewer's vote is recorded; the home has not ruled."""
+    KEPT = "kept"
+    """The viewer's vote is kept until the home is back."""
+    TAKING_BACK = "taking_back"
+    """The viewer took an answer back; the home has not ruled."""
+    COUNTED = "counted"
+    """The viewer's vote counts; more are needed."""
+    RESTRICTED = "restricted"
+    """Open, but the viewer may not answer it, or not on this machine."""
+    DEADLINE_PASSED = "deadline_passed"
+    """Past its deadline here; the home has not confirmed it."""
+    MACHINE_REMOVED = "machine_removed"
+    """The home was removed before this was settled: nothing more will come of it."""
+    MUST_REJOIN = "must_rejoin"
+    """The home's log forked before this was settled: it has to join again."""
+    ANSWERED_HERE = "answered_here"
+    """Closed by the viewer; not picked up yet."""
+    ANSWERED_ELSEWHERE = "answered_elsewhere"
+    """Closed by another person; not picked up yet."""
+    LOST = "lost"
+    """The viewer's answer lost to an earlier one."""
+    NOT_PICKED_UP = "not_picked_up"
+    """Allowed; no session has fetched it yet."""
+    EXPIRED = "expired"
+    """The deadline passed; nobody answered in time."""
+    WITHDRAWN = "withdrawn"
+    """The agent closed it, or the recovery words were used."""
+    HANDED = "handed"
+    """The agent has it since …"""
+    NOT_SEEN = "not_seen"
+    """Handed over, and the home was not seen since: what came of it is not known here."""
+    DONE = "done"
+    """The agent said what came of it."""
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    """Handed over, and the session fell silent."""
+    TAKEN_BACK = "taken_back"
+    """Taken back before anyone had it."""
+    VOID = "void"
+    """The final came to nothing for another reason."""
+
+
+OPEN_STATES = frozenset(
+    {
+        CardState.WAITING,
+        CardState.AWAY,
+        CardState.SENDING,
+        CardState.KEPT,
+        CardState.COUNTED,
+        CardState.RESTRICTED,
+        CardState.DEADLINE_PASSED,
+    }
+)
+"""States of asks without a final."""
+EITHER_STATES = frozenset({CardState.TAKING_BACK, CardState.MACHINE_REMOVED, CardState.MUST_REJOIN})
+"""States of asks with or without one; `Card.open` says which."""
