@@ -134,3 +134,6 @@ SIGHTING_S: Final = 5.0
 STATEMENTS_PER_AUTHOR: Final = 10_000
 """Statements of one author that count: all of them are settled anew when one arrives, and
 no fleet needs that many."""
+
+FRAME_BYTES: Final = 1024 * 1024
+"""One message of a link: a batch worth a round trip, and little to hold for each peer."""
