@@ -11,8 +11,12 @@ from collections.abc import Iterable
 import msgspec
 
 from sync.decide.people import Person
-from sync.decide.statements import Stated
-from sync.log.chain import Head
+from sync.decide.rights import Heads, role_of, strictest
+from sync.decide.settling import Settling
+from sync.decide.statements import Ordered, Stated, order
+from sync.limits import NAME_CHARACTERS
+from sync.log import facts as say
+from sync.log.chain import EMPTY, Head
 
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,15 +94,22 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
 
     def person(self, person: str) -> Person | None:
         """Return a person as deciding needs it."""
-        raise NotImplementedError
+        known = self.persons.get(person)
+        if known is None:
+            return None
+        return Person(id=known.id, name=known.name, role=role_of(known.role), ended=known.ended)
 
     def speaks(self, node: bytes, person: str) -> bool:
         """Whether votes of `person` signed by `node` count."""
-        raise NotImplementedError
+        pair = self.speaks_for.get((node, person))
+        return pair is not None and pair.live
 
     def counts(self, author: bytes, log: int, seq: int) -> bool:
         """Whether an entry of `author` counts: a node of the fleet, not beyond a cut."""
-        raise NotImplementedError
+        node = self.nodes.get(author)
+        if node is None:
+            return False
+        return node.removed is None or seq <= node.cut.get(log, EMPTY).seq
 
 
 def settle(
@@ -109,7 +120,7 @@ def settle(
     `founder` is the author of the fleet's genesis; without it there must be one genesis.
     `known` are hashes of statements that will never be here (the other side of a fork).
     """
-    raise NotImplementedError
+    return _settled(order(statements, known), founder)
 
 
 def as_of(
@@ -120,4 +131,98 @@ def as_of(
     known: Iterable[bytes] = (),
 ) -> Membership | None:
     """Return the fleet as who named `heads` knew it; None while one of them is not here."""
-    raise NotImplementedError
+    gone = frozenset(known)
+    ordered = order(statements, gone)
+    wanted: set[int] = set()
+    for head in heads:
+        place = ordered.index.get(head)
+        if place is not None:
+            wanted |= {place, *ordered.upto(ordered.before[place])}
+        elif head not in gone:
+            return None
+    return _settled(order((ordered.all[place] for place in wanted), gone), founder)
+
+
+def _settled(ordered: Ordered, founder: bytes | None) -> Membership:
+    if founder is None:
+        authors = {one.author for one in ordered.all if isinstance(one.facts, say.GenesisFacts)}
+        if len(authors) != 1:
+            return Membership(pending=ordered.pending)
+        (founder,) = authors
+    settling = Settling(ordered, founder)
+    fleet = settling.fleet
+    return Membership(
+        nodes=_nodes(settling),
+        persons={person: _person(person, heads) for person, heads in fleet.persons.items()},
+        speaks_for={
+            (node, person): SpeaksForState(
+                node=node,
+                person=person,
+                live=fleet.speaks(node, person),
+                heads=tuple(held.stated.hash for held in heads),
+            )
+            for (node, person), heads in fleet.speaks_for.items()
+        },
+        rules=_rules(settling),
+        heads=settling.heads(),
+        pending=ordered.pending,
+    )
+
+
+def _person(person: str, heads: Heads) -> PersonState:
+    word, ended = strictest(heads)
+    shown = next(
+        facts
+        for facts in (held.stated.facts for held in heads)
+        if isinstance(facts, say.PersonFacts) and facts.role == word
+    )
+    return PersonState(
+        id=person,
+        name=shown.name[:NAME_CHARACTERS],
+        role=word,
+        ended=ended,
+        at=shown.at,
+        heads=tuple(held.stated.hash for held in heads),
+    )
+
+
+def _rules(settling: Settling) -> tuple[RulesVersion, ...]:
+    in_force = {held.place for held in settling.fleet.rules}
+    return tuple(
+        RulesVersion(
+            hash=one.hash,
+            name=one.facts.name[:NAME_CHARACTERS],
+            version=one.facts.version[:NAME_CHARACTERS],
+            by=one.facts.by,
+            at=one.facts.at,
+            in_force=place in in_force,
+        )
+        for place, one in settling.counting()
+        if isinstance(one.facts, say.RulesFacts)
+    )
+
+
+def _nodes(settling: Settling) -> dict[bytes, NodeState]:
+    fleet, let_in = settling.fleet, settling.let_in()
+    nodes: dict[bytes, NodeState] = {}
+    for node, joined in (let_in | fleet.nodes).items():
+        removed = fleet.removed.get(node)
+        cut = {} if removed is None else removed.cut
+        if node not in fleet.nodes:
+            # Let in by a removed node beyond its cut: it goes with that one.
+            removed, cut = settling.removal_behind(node, let_in), {}
+            if removed is None:
+                continue
+        nodes[node] = NodeState(
+            id=node,
+            public_key=joined.key,
+            name=joined.machine[:NAME_CHARACTERS],
+            certificate=fleet.certificates.get(node, joined.certificate) or None,
+            recovery_key=joined.recovery_key,
+            joined=joined.stated.facts.at,
+            removed=(
+                None if removed is None else Removal(at=removed.at, by=removed.by, on=removed.on)
+            ),
+            cut=cut,
+        )
+    return nodes

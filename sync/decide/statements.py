@@ -29,7 +29,7 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     facts: Statement
 
 
-def stated(*, hash: bytes, author: bytes, seq: int, type: int, facts: bytes) -> Stated | None:  # noqa: A002 -- the fields' names
+def stated(*, hash: bytes, author: bytes, seq: int, type: int, facts: bytes) -> Stated | None:
     """Decode a stored entry; None for what this askmesh cannot read as a statement."""
     if type not in STATEMENTS:
         return None
@@ -65,6 +65,15 @@ class Ordered(msgspec.Struct, frozen=True, kw_only=True):
     def whole(self) -> Vector:
         """The vector of all of them."""
         return tuple(len(log) for log in self.logs)
+
+    def upto(self, vector: Vector, beyond: Vector | None = None) -> list[int]:
+        """Return the places of all statements within `vector`, not within `beyond`."""
+        starts = (0,) * len(vector) if beyond is None else beyond
+        return sorted(
+            place
+            for log, start, end in zip(self.logs, starts, vector, strict=True)
+            for place in log[start:end]
+        )
 
 
 def order(statements: Iterable[Stated], known: Iterable[bytes] = ()) -> Ordered:
