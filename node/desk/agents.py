@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import time
+from functools import partial
 from typing import cast
 
 from node.desk import persons, rows
@@ -87,7 +88,7 @@ class AgentDesk:
         self, who: Asker, ask_id: str, *, wait_s: float, request: str, progress: Progress | None
     ) -> Answer:
         """Wait for the final and take the hand-over; `waiting` when the time is over."""
-        row = await self.context.reader.run(lambda connection: find(connection, ask_id))
+        row = await self.context.reader.run(lambda connection: self._own(connection, ask_id))
         if row.session != who.session:
             raise NotAllowed(
                 f"{self.context.short(row.id)} was raised by another session.",
@@ -101,12 +102,12 @@ class AgentDesk:
         if row.posted:
             raise Invalid(f"A {row.kind} waits for nobody, so there is no answer to wait for.")
         await self.heard(who)
-        await self._closed(row, who, wait_s, progress)
-        return await self._take(who, row.id, request, take_over=False)
+        ask = await self._closed(row, who, wait_s, progress)
+        return await self._take(who, ask, request, take_over=False)
 
     async def claim(self, who: Asker, ask_id: str, *, take_over: bool, request: str) -> Answer:
         """Take over a question's answer of the same project, under a higher token."""
-        row = await self.context.reader.run(lambda connection: find(connection, ask_id))
+        row = await self.context.reader.run(lambda connection: self._own(connection, ask_id))
         self._own_project(who, row)
         if row.enforced:
             raise NotAllowed("A call held by the gate is picked up by the gate alone.")
@@ -128,7 +129,7 @@ class AgentDesk:
         def job(transaction: Transaction) -> Answer:
             found = recall(transaction, stored, Answer)
             if found is not None:
-                check_same_call(found.full_id, find(transaction.connection, ask_id).id)
+                check_same_call(found.full_id, self._own(transaction.connection, ask_id).id)
                 return found
             row = self._held(transaction, who, ask_id, token)
             row = resolve(transaction, row, ok=ok, outcome=outcome)
@@ -145,7 +146,7 @@ class AgentDesk:
 
         def job(transaction: Transaction) -> Answer:
             found = recall(transaction, stored, Answer)
-            row = find(transaction.connection, ask_id)
+            row = self._own(transaction.connection, ask_id)
             if found is not None:
                 check_same_call(found.full_id, row.id)
                 return found
@@ -269,17 +270,24 @@ class AgentDesk:
 
     async def _closed(
         self, row: AskRow, who: Asker, wait_s: float, progress: Progress | None
-    ) -> None:
-        """Return when the ask is closed or the time is over, telling progress meanwhile."""
+    ) -> str:
+        """Wait until the ask is closed or the time is over, telling progress meanwhile.
+
+        Return its id, which is another one once it was raised again in another fleet.
+        """
         context = self.context
         until = time.monotonic() + wait_s
-        with context.signals.of(row.id) as changed:
-            while True:
-                changed.clear()
-                state = await context.reader.run(lambda connection: rows.by_id(connection, row.id))
+        ask = row.id
+        while True:
+            with context.signals.of(ask) as changed:
+                found = await context.reader.run(partial(rows.followed, ask=ask))
+                row = row if found is None else found
+                if row.id != ask:
+                    ask = row.id
+                    continue
                 left = until - time.monotonic()
-                if state is None or state.state != AskState.WAITING.value or left <= 0:
-                    return
+                if row.state != AskState.WAITING.value or left <= 0:
+                    return ask
                 # Also before the first wait: a host then knows at once that this may take long.
                 if progress is not None:
                     await progress((context.clock.now() - row.created) / 1000)
@@ -287,6 +295,17 @@ class AgentDesk:
                     await asyncio.wait_for(changed.wait(), min(left, PROGRESS_EVERY_S))
                 except TimeoutError:
                     await self.heard(who)
+
+    def _own(self, connection: sqlite3.Connection, ask_id: str) -> AskRow:
+        """Return an ask of this machine; an agent has nothing to do with any other."""
+        here = self.context.identity.name
+        row = find(connection, ask_id, prefer=here)
+        if row.home != here:
+            raise NotAllowed(
+                f"{self.context.short(row.id)} was raised on another machine.",
+                hint="Only the agents of that machine can wait for it or act on it.",
+            )
+        return row
 
     async def _take(self, who: Asker, ask: str, request: str, *, take_over: bool) -> Answer:
         try:
@@ -296,7 +315,7 @@ class AgentDesk:
             raise
 
     def _held(self, transaction: Transaction, who: Asker, ask_id: str, token: int | None) -> AskRow:
-        row = find(transaction.connection, ask_id)
+        row = self._own(transaction.connection, ask_id)
         short = self.context.short(row.id)
         if row.enforced:
             raise NotAllowed(f"{short} holds a call at the gate, which resolves it itself.")
@@ -330,7 +349,7 @@ class AgentDesk:
             state=state_of(row),
             agent=row.agent,
             session=row.session,
-            mine=row.session == who.session,
+            mine=row.session == who.session and row.home == self.context.identity.name,
             handed_to=row.handed_to,
             resolved=row.resolved_at is not None,
             created=row.created,

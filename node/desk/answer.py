@@ -42,7 +42,8 @@ def answer_of(
     reach, why_not = persons.reachable(connection, row.role)
     text = words(connection, row)
     answer = text.answer
-    holds = session is not None and row.handed_to == session
+    here = row.home == context.identity.name
+    holds = here and session is not None and row.handed_to == session
     by = persons.everyone(connection).get(row.closed_by or "")
     expired = row.outcome == Outcome.EXPIRED.value
     return Answer(

@@ -1,42 +1,44 @@
 """Persons' answers: a vote is recorded first, then ruled on by the home, each durably.
 
-The same ruling serves a vote that arrives from another node: whatever is not ruled on is
+The home may be another machine: the vote is then kept here until its ruling arrives. The
+same ruling serves a vote that arrives from another node: whatever is not ruled on is
 ruled on, also after a crash between the two commits.
 """
 
+import asyncio
 import logging
 import sqlite3
+from collections.abc import Iterable
 from functools import partial
 
-from node.desk import persons
+from node.desk import far, persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.views import Looking
+from node.desk.votes import final_votes, standing_votes, taken_back, unruled, words_of
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
+from sync.decide.card_state import GONE, HomeState
 from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
 from sync.decide.people import eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
 from sync.errors import Conflict, Invalid, NotAllowed, StoreError
-from sync.log.entry import sha256
-from sync.log.facts import (
-    FinalFacts,
-    FinalText,
-    RulingFacts,
-    VoteFacts,
-    VoteText,
-    read,
-    read_text,
-)
+from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText
 from sync.log.kinds import EntryType
 from web.desk import AskClosed, Ballot, Viewer
 from web.views import AskView, VoteReceipt
 
 _log = logging.getLogger("askmesh.answers")
 
-STANDING = (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
+LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
+OPEN_OWN = (
+    "SELECT hash FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
+    " AND (ruling IS NULL OR ruling IN ('accepted', 'counted'))"
+)
+TAKES_BACK = 16
+"""Votes one taking back names: far more than anyone gives on one ask between rulings."""
 
 
 class Answers:
@@ -54,24 +56,19 @@ class Answers:
         def job(transaction: Transaction) -> tuple[str, bytes]:
             row = find(transaction.connection, ask_id)
             self._check(transaction, row, viewer, ballot)
-            return row.id, self._record(transaction, row, viewer, decision, ballot)
+            return row.id, self._record(transaction, row, viewer, ballot)
 
         ask, vote = await context.writer.run("vote", job)
-        return await self._ruled(viewer, ask, vote)
+        return await self._ruled(viewer, ask, vote, ballot.wait_s)
 
     async def take_back(self, viewer: Viewer, ask_id: str) -> VoteReceipt:
         """Take the viewer's own vote back; `Conflict` once it was handed over."""
 
         def job(transaction: Transaction) -> tuple[str, bytes]:
             row = find(transaction.connection, ask_id)
-            own = transaction.row(
-                "SELECT 1 FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
-                " AND (ruling IS NULL OR ruling IN (?, ?))",
-                row.id,
-                viewer.person,
-                *STANDING,
-            )
-            if own is None:
+            self._check_home(transaction, row, viewer)
+            own = [bytes(vote) for (vote,) in transaction.rows(OPEN_OWN, row.id, viewer.person)]
+            if not own:
                 raise Conflict("You have no answer here that could be taken back.")
             if row.state not in (AskState.WAITING.value, AskState.CLOSED.value):
                 raise Conflict(
@@ -79,10 +76,11 @@ class Answers:
                     hint="Tell the agent, or deny what it asks next.",
                 )
             blank = Ballot(decision="decline", seen=row.entry_hash.hex())
-            return row.id, self._record(transaction, row, viewer, Decision.TAKE_BACK, blank)
+            named = own[-TAKES_BACK:]
+            return row.id, self._record(transaction, row, viewer, blank, takes_back=named)
 
         ask, vote = await self.context.writer.run("take_back", job)
-        return await self._ruled(viewer, ask, vote)
+        return await self._ruled(viewer, ask, vote, 0.0)
 
     async def rule_open(self) -> int:
         """Rule on every vote that has no ruling yet (after a crash); return how many."""
@@ -91,7 +89,9 @@ class Answers:
             return [
                 ask
                 for (ask,) in connection.execute(
-                    "SELECT DISTINCT ask FROM vote WHERE ruling IS NULL"
+                    "SELECT DISTINCT ask FROM vote JOIN ask ON ask.id = vote.ask"
+                    " WHERE ruling IS NULL AND home = ? AND state != 'posted'",
+                    (self.context.identity.name,),
                 )
             ]
 
@@ -100,38 +100,36 @@ class Answers:
             await self.context.writer.run("rule", partial(self.rule, ask=ask))
         return len(asks)
 
+    def arrived(self, transaction: Transaction, asks: Iterable[str]) -> None:
+        """Rule on votes that were just stored, in the transaction that stored them.
+
+        Asks of other machines, notes and names of no ask are passed over.
+        """
+        for ask in asks:
+            self.rule(transaction, ask)
+
     def rule(self, transaction: Transaction, ask: str) -> None:
         """Rule on every vote of an ask that has no ruling yet, in order of arrival."""
         row = by_id(transaction.connection, ask)
         if row is None or row.home != transaction.identity.name or row.posted:
             return
-        waiting = transaction.rows(
-            "SELECT hash, node, person, decision, seen, choice FROM vote"
-            " WHERE ask = ? AND ruling IS NULL ORDER BY n",
-            ask,
-        )
-        for record in waiting:
-            row = self._rule_one(transaction, row, _vote(record))
+        for vote in unruled(transaction.connection, ask):
+            row = self._rule_one(transaction, row, vote)
 
     def _rule_one(self, transaction: Transaction, row: AskRow, vote: Vote) -> AskRow:
-        standing = transaction.rows(
-            "SELECT hash, node, person, decision, seen, choice FROM vote"
-            " WHERE ask = ? AND (ruling IN (?, ?) OR (ruling = ? AND decision = 'take_back'))"
-            " ORDER BY n",
-            row.id,
-            *STANDING,
-            Ruling.TAKEN_BACK.value,
-        )
+        connection = transaction.connection
+        said = words_of(connection, vote.hash)
         verdict = rule(
             row.to_decide(),
             vote,
-            earlier=[_vote(record) for record in standing],
-            person=persons.everyone(transaction.connection).get(vote.person),
-            speaks_for=persons.speaks_for(
-                transaction.connection, node_of(transaction, vote), vote.person
-            ),
-            final_by=self._final_by(transaction, row),
+            earlier=standing_votes(connection, row.id),
+            person=persons.everyone(connection).get(vote.person),
+            speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person),
+            final_by=final_votes(connection, row),
             now=transaction.now,
+            text=said.text,
+            because=said.because,
+            taken_back=taken_back(connection, row.id, vote),
         )
         transaction.append(
             EntryType.RULING,
@@ -145,10 +143,15 @@ class Answers:
             ),
         )
         transaction.change("ask", row.id)
-        return self._carry_out(transaction, row, vote, verdict)
+        return self._carry_out(transaction, row, vote, verdict, said)
 
     def _carry_out(
-        self, transaction: Transaction, row: AskRow, vote: Vote, verdict: Verdict
+        self,
+        transaction: Transaction,
+        row: AskRow,
+        vote: Vote,
+        verdict: Verdict,
+        said: VoteText,
     ) -> AskRow:
         if verdict.voids:
             return void(transaction, row, Void.TAKEN_BACK)
@@ -156,8 +159,6 @@ class Answers:
             return row
         if not verdict.made_by:
             return expire_if_due(transaction, row)
-        (text,) = transaction.row("SELECT text FROM entry WHERE hash = ?", vote.hash)
-        said = read_text(VoteText, text) or VoteText()
         return close(
             transaction,
             row,
@@ -166,13 +167,6 @@ class Answers:
             choice=vote.choice,
             text=FinalText(text=said.text, because=said.because),
         )
-
-    def _final_by(self, transaction: Transaction, row: AskRow) -> list[bytes]:
-        """The votes in the final itself: others may count and yet not have made it."""
-        if row.final_hash is None:
-            return []
-        (facts,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.final_hash)
-        return [sha256(vote.raw + vote.signature) for vote in read(FinalFacts, facts).votes]
 
     def _blob_here(self, connection: sqlite3.Connection, ask_id: str, decision: Decision) -> None:
         """What is allowed must be readable: the exact call is here and is the signed one."""
@@ -188,6 +182,7 @@ class Answers:
             )
         if row.posted:
             raise Invalid(f"A {row.kind} is only read; nobody answers it.")
+        self._check_home(transaction, row, viewer)
         if row.state != AskState.WAITING.value:
             raise self.closed(transaction.connection, row, viewer)
         check_ballot(
@@ -204,22 +199,42 @@ class Answers:
                 hint="Read it again, then answer.",
             )
 
+    def _check_home(self, transaction: Transaction, row: AskRow, viewer: Viewer) -> None:
+        """Refuse what can never count: the home is gone, or this node does not speak."""
+        connection = transaction.connection
+        machine = Looking(self.context, connection, None).machine(row.home).name
+        state = far.sight(self.context, connection, row.home).state
+        if state is HomeState.REMOVED:
+            raise Conflict(f"{machine} is no machine of this fleet any more; nothing was recorded.")
+        if state in GONE:
+            raise Conflict(
+                f"{machine} must join again before anyone can answer what it asks;"
+                " nothing was recorded."
+            )
+        if not persons.speaks_for(connection, self.context.identity.name, viewer.person):
+            raise NotAllowed(
+                "This machine does not speak for you, so an answer from here would not count.",
+                hint="Answer on a machine that is yours, or let an owner say that this one is.",
+            )
+
     def _record(
         self,
         transaction: Transaction,
         row: AskRow,
         viewer: Viewer,
-        decision: Decision,
         ballot: Ballot,
+        *,
+        takes_back: list[bytes] | None = None,
     ) -> bytes:
         entry = transaction.append(
             EntryType.VOTE,
             VoteFacts(
                 ask=row.id,
                 person=viewer.person,
-                decision=decision.value,
+                decision=Decision.TAKE_BACK.value if takes_back else ballot.decision,
                 seen=row.entry_hash,
                 choice=ballot.choice,
+                takes_back=takes_back or [],
                 at=transaction.now,
             ),
             VoteText(text=ballot.text, because=ballot.because),
@@ -227,32 +242,52 @@ class Answers:
         transaction.change("ask", row.id)
         return entry.hash
 
-    async def _ruled(self, viewer: Viewer, ask: str, vote: bytes) -> VoteReceipt:
-        """Rule on the vote; the home is here, so nobody waits for another machine."""
+    async def _ruled(self, viewer: Viewer, ask: str, vote: bytes, wait_s: float) -> VoteReceipt:
+        """Rule on the vote where the home is here; else wait for the home's ruling to come."""
         context = self.context
-        try:
-            await context.writer.run("rule", lambda transaction: self.rule(transaction, ask))
-        except StoreError as error:
-            # The vote is durable, so "nothing was recorded" would be wrong; the sweeper
-            # rules on it once the store takes entries again.
-            _log.warning("a vote waits for its ruling: %s", error.sentence)
-
-        def read(connection: sqlite3.Connection) -> tuple[VoteReceipt, AskClosed | None]:
-            row = by_id(connection, ask)
-            if row is None:
-                raise Conflict
-            (ruling,) = connection.execute(
-                "SELECT ruling FROM vote WHERE hash = ?", (vote,)
-            ).fetchone()
-            view = Looking(context, connection, viewer.person).ask(row)
-            receipt = VoteReceipt(vote=vote.hex(), state=ruling or "recorded", ask=view)
-            lost = ruling in (Ruling.SUPERSEDED.value, Ruling.LATE.value)
-            return receipt, self.closed(connection, row, viewer, view) if lost else None
-
-        receipt, closed = await context.reader.run(read)
+        if ask.rpartition("-")[0] == context.identity.name:
+            try:
+                await context.writer.run("rule", lambda transaction: self.rule(transaction, ask))
+            except StoreError as error:
+                # The vote is durable, so "nothing was recorded" would be wrong; the sweeper
+                # rules on it once the store takes entries again.
+                _log.warning("a vote waits for its ruling: %s", error.sentence)
+        else:
+            await self._until_ruled(ask, vote, wait_s)
+        receipt, closed = await context.reader.run(
+            partial(self._receipt, viewer=viewer, ask=ask, vote=vote)
+        )
         if closed is not None:
             raise closed
         return receipt
+
+    async def _until_ruled(self, ask: str, vote: bytes, wait_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
+        with self.context.signals.of(ask) as changed:
+            while True:
+                changed.clear()
+                ruling = await self.context.reader.run(partial(_ruling, vote=vote))
+                left = until - loop.time()
+                if ruling is not None or left <= 0:
+                    return
+                try:
+                    await asyncio.wait_for(changed.wait(), left)
+                except TimeoutError:
+                    return
+
+    def _receipt(
+        self, connection: sqlite3.Connection, *, viewer: Viewer, ask: str, vote: bytes
+    ) -> tuple[VoteReceipt, AskClosed | None]:
+        row = by_id(connection, ask)
+        if row is None:
+            raise Conflict
+        ruling = _ruling(connection, vote)
+        view = Looking(self.context, connection, viewer.person).ask(row)
+        receipt = VoteReceipt(vote=vote.hex(), state=ruling or "recorded", ask=view)
+        # A ruling may be here before the final that it names.
+        lost = ruling in LOST and row.outcome is not None
+        return receipt, self.closed(connection, row, viewer, view) if lost else None
 
     def closed(
         self,
@@ -283,19 +318,6 @@ class Answers:
         )
 
 
-def node_of(transaction: Transaction, vote: Vote) -> str:
-    """Return the id of the node that signed a vote."""
-    (node,) = transaction.row("SELECT node FROM vote WHERE hash = ?", vote.hash)
-    return str(node)
-
-
-def _vote(record: tuple[bytes, str, str, str, bytes, str | None]) -> Vote:
-    vote, node, person, decision, seen, choice = record
-    return Vote(
-        hash=vote,
-        node=node.encode(),
-        person=person,
-        decision=Decision(decision),
-        seen=seen,
-        choice=choice,
-    )
+def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:
+    row = connection.execute("SELECT ruling FROM vote WHERE hash = ?", (vote,)).fetchone()
+    return None if row is None else row[0]

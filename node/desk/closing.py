@@ -11,7 +11,7 @@ from node.desk.rows import AskRow, by_id
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind, Outcome, Step, advance, expired
 from sync.decide.handover import Status, Void, lease_from
-from sync.errors import NotFound
+from sync.errors import IllegalStep, NotFound
 from sync.limits import USE_BY_MS
 from sync.log.facts import (
     EmbeddedVote,
@@ -45,8 +45,9 @@ def close(
 ) -> AskRow:
     """Make the final. `votes` are entry hashes, the deciding one last.
 
-    Raises `IllegalStep` when a final stands already.
+    Raises `IllegalStep` when a final stands already, or the ask's home is elsewhere.
     """
+    _at_home(transaction, row)
     advance(Kind(row.kind), AskState(row.state), Step.CLOSE)
     embedded: list[EmbeddedVote] = []
     for vote in votes:
@@ -76,8 +77,23 @@ def close(
     return reload(transaction, row.id)
 
 
+def is_home(transaction: Transaction, row: AskRow) -> bool:
+    """Whether the ask was raised on this machine, which alone decides on it."""
+    return row.home == transaction.identity.name
+
+
+def _at_home(transaction: Transaction, row: AskRow) -> None:
+    if not is_home(transaction, row):
+        raise IllegalStep("Only the machine on which an ask was raised can move it on.")
+
+
 def expire_if_due(transaction: Transaction, row: AskRow) -> AskRow:
-    """Close an open ask whose deadline has passed; return the row as it stands."""
+    """Close an open ask whose deadline has passed; return the row as it stands.
+
+    One of another machine is left as it is: only its home can close it.
+    """
+    if not is_home(transaction, row):
+        return row
     if row.state == AskState.WAITING.value and expired(row.deadline, transaction.now):
         return close(transaction, row, Outcome.EXPIRED)
     return row
@@ -85,6 +101,7 @@ def expire_if_due(transaction: Transaction, row: AskRow) -> AskRow:
 
 def hand(transaction: Transaction, row: AskRow, session: str) -> AskRow:
     """Hand the final to a session, under the next token."""
+    _at_home(transaction, row)
     advance(Kind(row.kind), AskState(row.state), Step.HAND)
     transaction.append(
         EntryType.HANDOVER,
@@ -104,6 +121,7 @@ def hand(transaction: Transaction, row: AskRow, session: str) -> AskRow:
 
 def void(transaction: Transaction, row: AskRow, why: Void) -> AskRow:
     """State that the final came to nothing."""
+    _at_home(transaction, row)
     advance(Kind(row.kind), AskState(row.state), Step.VOID)
     transaction.append(
         EntryType.HANDOVER,
@@ -122,6 +140,7 @@ def void(transaction: Transaction, row: AskRow, why: Void) -> AskRow:
 
 def resolve(transaction: Transaction, row: AskRow, *, ok: bool, outcome: str) -> AskRow:
     """Record what the agent says came of it."""
+    _at_home(transaction, row)
     advance(Kind(row.kind), AskState(row.state), Step.RESOLVE)
     transaction.append(
         EntryType.RESOLVED,

@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from node.desk import rows
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
@@ -17,7 +18,7 @@ from node.desk.gate_verdict import not_decided, title_of, verdict_of
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
-from node.desk.rows import AskRow, by_id, select
+from node.desk.rows import AskRow, by_id, followed, select
 from node.desk.rules_store import RulesStore, check_in_force
 from node.desk.sessions import hear
 from node.gate.call import Call
@@ -61,8 +62,8 @@ class GateDesk:
                 found = await self._raise(hold, await self._content(hold.call))
             self._waiting[found] += 1
         try:
-            await self._until_closed(found, hold.hold_s)
-            return await self._pick_up(found, hold)
+            ask = await self._until_closed(found, hold.hold_s)
+            return await self._pick_up(ask, hold)
         finally:
             self._waiting[found] -= 1
             if not self._waiting[found]:
@@ -90,10 +91,11 @@ class GateDesk:
                 "SELECT gate_call.ask FROM gate_call JOIN ask ON ask.id = gate_call.ask"
                 " WHERE gate_call.session = ? AND digest = ? AND stage = 'pre' AND NOT reused"
                 " AND ask.state = 'handed' AND outcome = 'allowed' AND lease_until > ?"
-                " ORDER BY ask.number LIMIT 1",
+                " AND home = ? ORDER BY ask.number LIMIT 1",
                 who.session,
                 call.digest,
                 transaction.now,
+                transaction.identity.name,
             )
             if row is None:
                 return False
@@ -144,9 +146,9 @@ class GateDesk:
                 return
             for row in select(
                 transaction.connection,
-                "session = ? AND state = 'waiting' AND enforced AND EXISTS (SELECT 1"
-                " FROM gate_call WHERE gate_call.ask = ask.id AND NOT printed)",
-                (who.session,),
+                "session = ? AND state = 'waiting' AND enforced AND home = ? AND EXISTS"
+                " (SELECT 1 FROM gate_call WHERE gate_call.ask = ask.id AND NOT printed)",
+                (who.session, transaction.identity.name),
             ):
                 if row.id not in waiting:
                     self._settle(transaction, row)
@@ -200,9 +202,14 @@ class GateDesk:
         """Open or unspent asks of this session for this very call, oldest first."""
         return select(
             transaction.connection,
-            "session = ? AND state IN ('waiting', 'closed') AND id IN"
+            "session = ? AND home = ? AND state IN ('waiting', 'closed') AND id IN"
             " (SELECT ask FROM gate_call WHERE session = ? AND digest = ?) ORDER BY number",
-            (hold.who.session, hold.who.session, hold.call.digest),
+            (
+                hold.who.session,
+                transaction.identity.name,
+                hold.who.session,
+                hold.call.digest,
+            ),
         )
 
     def _same_invocation(self, transaction: Transaction, hold: GateHold) -> GateVerdict | None:
@@ -301,22 +308,23 @@ class GateDesk:
         )
         return None if row is None else by_id(transaction.connection, row[0])
 
-    async def _until_closed(self, ask: str, hold_s: float) -> None:
+    async def _until_closed(self, ask: str, hold_s: float) -> str:
+        """Wait for the final; return the ask's id, another one once it was raised again."""
         loop = asyncio.get_running_loop()
         until = loop.time() + hold_s
-        with self.context.signals.of(ask) as changed:
-            while True:
-                changed.clear()
-                row = await self.context.reader.run(lambda connection: by_id(connection, ask))
-                if row is None or row.state != AskState.WAITING.value:
-                    return
+        while True:
+            with self.context.signals.of(ask) as changed:
+                row = await self.context.reader.run(partial(followed, ask=ask))
+                if row is not None and row.id != ask:
+                    ask = row.id
+                    continue
                 left = until - loop.time()
-                if left <= 0:
-                    return
+                if row is None or row.state != AskState.WAITING.value or left <= 0:
+                    return ask
                 try:
                     await asyncio.wait_for(changed.wait(), left)
                 except TimeoutError:
-                    return
+                    return ask
 
     async def _pick_up(self, ask: str, hold: GateHold) -> GateVerdict:
         return await self._rules.decide(lambda rules: self._picked_up(ask, hold, rules))

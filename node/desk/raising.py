@@ -12,7 +12,7 @@ from node.desk.closing import reload
 from node.desk.context import Limits
 from node.desk.replies import another_call
 from node.desk.requests import Asker
-from node.desk.rows import AskRow, by_id
+from node.desk.rows import AskRow, by_id, followed
 from node.store.transaction import Transaction
 from sync import limits
 from sync.decide.ask import DECIDED, Kind, check_shape, check_words, deadline_for
@@ -144,7 +144,7 @@ def earlier(connection: sqlite3.Connection, session: str, ask: NewAsk) -> AskRow
                     f"The key {ask.key!r} was used in this session for another ask ({row[0]}).",
                     hint="Use a new key for a new question.",
                 )
-            return by_id(connection, row[0])
+            return followed(connection, row[0])
         return None
     if ask.enforced or ask.kind not in DECIDED:
         return None
@@ -193,7 +193,9 @@ def record(transaction: Transaction, who: Asker, ask: NewAsk, most: Limits) -> A
 
 def _check_room(transaction: Transaction, session: str, most: Limits) -> None:
     (already,) = transaction.row(
-        "SELECT count(*) FROM ask WHERE session = ? AND state = 'waiting'", session
+        "SELECT count(*) FROM ask WHERE session = ? AND state = 'waiting' AND home = ?",
+        session,
+        transaction.identity.name,
     )
     if already >= most.open_asks_per_session:
         raise TooMany(

@@ -64,6 +64,7 @@ class Reading:
                 asks=looking.shown(),
                 sessions=looking.sessions(),
                 rules=rules,
+                fleet=self.context.fleet.view(connection, looking.now),
                 counts=looking.counts(),
                 banners=banners(connection, looking.now),
             )
@@ -154,6 +155,7 @@ class Reading:
     ) -> Change:
         row = by_id(looking.connection, ref) if topic == "ask" else None
         session = looking.sessions(ref) if topic == "session" else []
+        fleet = self.context.fleet
         return Change(
             n=n,
             now=looking.now,
@@ -161,6 +163,7 @@ class Reading:
             ref=ref,
             ask=looking.ask(row) if row else None,
             session=session[0] if session else None,
+            fleet=fleet.view(looking.connection, looking.now) if topic == "fleet" else None,
             counts=counts,
         )
 
@@ -239,18 +242,7 @@ def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> li
     """Return the steps of an ask's life, oldest first."""
     text = words(connection, row)
     lines = [HistoryLine(at=row.created, what="raised", who=row.agent)]
-    for person, decision, ruling, at in connection.execute(
-        "SELECT person, decision, ruling, at FROM vote WHERE ask = ? ORDER BY n", (row.id,)
-    ):
-        said = f"answered: {decision.replace('_', ' ')}"
-        lines.append(
-            HistoryLine(
-                at=at,
-                what=said,
-                who=looking.name_of(person) or "",
-                text=(ruling or "not ruled on yet").replace("_", " "),
-            )
-        )
+    lines += _votes(connection, looking, row)
     if row.closed is not None and row.outcome is not None:
         reason = (text.answer.reason if text.answer else None) or row.reason or ""
         machine = looking.machine(row.home).name
@@ -264,6 +256,28 @@ def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> li
     if row.resolved_at is not None:
         what = "done" if row.resolved_ok else "failed"
         lines.append(HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome))
+    return lines
+
+
+def _votes(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> list[HistoryLine]:
+    """Return who answered where, and what the home said to it."""
+    home = looking.machine(row.home).name
+    # Where there is one machine, its name on every line would tell nothing.
+    several = len(looking.machines) > 1
+    lines: list[HistoryLine] = []
+    for node, person, decision, ruling, at in connection.execute(
+        "SELECT node, person, decision, ruling, at FROM vote WHERE ask = ? ORDER BY n", (row.id,)
+    ):
+        who = looking.name_of(person) or ""
+        said = f"{home} has not ruled on it yet" if ruling is None else ruling.replace("_", " ")
+        lines.append(
+            HistoryLine(
+                at=at,
+                what=f"answered: {decision.replace('_', ' ')}",
+                who=f"{who} on {looking.machine(node).name}" if several else who,
+                text=said,
+            )
+        )
     return lines
 
 

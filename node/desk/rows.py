@@ -135,20 +135,38 @@ def select(
     return [from_record(record) for record in connection.execute(sql, values)]
 
 
-def find(connection: sqlite3.Connection, typed: str) -> AskRow:
+def find(connection: sqlite3.Connection, typed: str, *, prefer: str | None = None) -> AskRow:
     """Return the ask a person or an agent named, by full id, short id or number.
 
-    Raises `Invalid` for what is no id or names several, `NotFound` for none.
+    Where several fit, that of the machine `prefer`. An ask that was raised again in
+    another fleet is found under its old id too. Raises `Invalid` for what is no id or
+    names several, `NotFound` for none.
     """
     prefix, number = split_ask(typed)
     # `prefix` is [a-z2-7]* by its grammar, so it holds no wildcard.
-    found = select(connection, "number = ? AND home LIKE ? || '%' LIMIT 3", (number, prefix))
+    found = select(
+        connection,
+        "number = ? AND home LIKE ? || '%' ORDER BY home = ? DESC LIMIT 3",
+        (number, prefix, prefer or ""),
+    )
     if not found:
         raise NotFound(f"There is no ask {typed[:80]}.", hint="Run: askmesh list --all")
-    if len(found) > 1:
+    if len(found) > 1 and found[0].home != prefer:
         ids = ", ".join(row.id for row in found)
         raise Invalid(f"{typed[:80]} names several asks: {ids}.")
-    return found[0]
+    return followed(connection, found[0].id) or found[0]
+
+
+def followed(connection: sqlite3.Connection, ask: str) -> AskRow | None:
+    """Return an ask by its full id, or the one as which it was raised again."""
+    seen: set[str] = set()
+    while ask not in seen:
+        seen.add(ask)
+        again = connection.execute("SELECT new FROM ask_alias WHERE old = ?", (ask,)).fetchone()
+        if again is None:
+            break
+        ask = again[0]
+    return by_id(connection, ask)
 
 
 def words(connection: sqlite3.Connection, row: AskRow) -> Words:
@@ -176,11 +194,15 @@ def last_heard(connection: sqlite3.Connection, session: str | None) -> int:
     return 0 if record is None else int(record[0])
 
 
-def standing(connection: sqlite3.Connection, row: AskRow) -> Standing:
-    """Return what deciding a hand-over needs; any call of its session renews a lease."""
+def standing(connection: sqlite3.Connection, row: AskRow, *, far: int | None = None) -> Standing:
+    """Return what deciding a hand-over needs; any call of its session renews a lease.
+
+    `far`: when the session was last heard, for an ask of another machine: its sessions
+    are not ours, even where their ids are the same.
+    """
     held: Held | None = None
     if row.handover == "handed" and row.handed_to is not None:
-        heard = last_heard(connection, row.handed_to)
+        heard = last_heard(connection, row.handed_to) if far is None else far
         held = Held(
             session=row.handed_to,
             token=row.token,

@@ -221,7 +221,13 @@ class SignIns:
         name = self._id(15)
         self._wishes[name] = wish
         await self._announce()
-        return SignIn(id=name, digits=wish.digits, expires=wish.expires, where=where)
+        return SignIn(
+            id=name,
+            digits=wish.digits,
+            expires=wish.expires,
+            where=where,
+            machine=self.context.machine,
+        )
 
     async def collect(self, sign_in_id: str, digits: str) -> NewSession | None:
         """For the new place: the session once approved, None while waiting."""

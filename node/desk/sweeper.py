@@ -12,6 +12,7 @@ import sqlite3
 from node.desk.answers import Answers
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
+from node.desk.far import last_heard
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.rows import select, standing
@@ -32,6 +33,8 @@ UNRULED_MS = 1_000
 SESSION_KEPT_MS = 30 * DAY_MS
 """A session that nobody heard of for a month has nothing left to show."""
 
+_UNUSED = "state = 'closed' AND outcome = 'allowed'"
+
 _log = logging.getLogger("askmesh.sweeper")
 
 
@@ -41,7 +44,7 @@ class Sweeper:
     def __init__(self, context: Context, answers: Answers) -> None:
         self._context = context
         self._answers = answers
-        self._lapsed: set[str] = set()
+        self._told: set[str] = set()
         self._tidied = 0
 
     async def run(self) -> None:
@@ -63,23 +66,29 @@ class Sweeper:
         """Carry out what is due; return the seconds until the next thing is."""
         context = self._context
         now = context.clock.now()
+        here = context.identity.name
 
         def due(connection: sqlite3.Connection) -> tuple[bool, list[int]]:
             (open_due,) = connection.execute(
-                "SELECT count(*) FROM ask WHERE state = 'waiting' AND deadline <= ?", (now,)
+                "SELECT count(*) FROM ask WHERE state = 'waiting' AND deadline <= ? AND home = ?",
+                (now, here),
             ).fetchone()
             (unused,) = connection.execute(
                 "SELECT count(*) FROM ask WHERE state = 'closed' AND outcome = 'allowed'"
-                " AND use_by <= ?",
-                (now,),
+                " AND use_by <= ? AND home = ?",
+                (now, here),
             ).fetchone()
             moments = [
                 moment
                 for sql in (
-                    "SELECT min(deadline) FROM ask WHERE state = 'waiting'",
-                    "SELECT min(use_by) FROM ask WHERE state = 'closed' AND outcome = 'allowed'",
+                    # Of other machines' asks the card changes at these moments.
+                    "SELECT min(deadline) FROM ask WHERE state = 'waiting' AND deadline > ?",
+                    (
+                        "SELECT min(use_by) FROM ask WHERE state = 'closed'"
+                        " AND outcome = 'allowed' AND use_by > ?"
+                    ),
                 )
-                for (moment,) in connection.execute(sql)
+                for (moment,) in connection.execute(sql, (now,))
                 if moment is not None
             ]
             return bool(open_due or unused), moments
@@ -90,7 +99,7 @@ class Sweeper:
         unruled = await self._rule_left(now)
         if unruled is not None:
             moments.append(unruled)
-        await self._tell_lapsed(now)
+        await self._tell_passed(now)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
@@ -104,7 +113,7 @@ class Sweeper:
         def oldest(connection: sqlite3.Connection) -> int | None:
             (at,) = connection.execute(
                 "SELECT min(vote.at) FROM vote JOIN ask ON ask.id = vote.ask"
-                " WHERE ruling IS NULL AND home = ?",
+                " WHERE ruling IS NULL AND home = ? AND state != 'posted'",
                 (home,),
             ).fetchone()
             return None if at is None else int(at)
@@ -117,36 +126,29 @@ class Sweeper:
 
     def _expire(self, transaction: Transaction) -> None:
         now = transaction.now
+        here = transaction.identity.name
         for row in select(
-            transaction.connection, "state = 'waiting' AND deadline <= ? LIMIT 500", (now,)
+            transaction.connection,
+            "state = 'waiting' AND deadline <= ? AND home = ? LIMIT 500",
+            (now, here),
         ):
             expire_if_due(transaction, row)
         for row in select(
             transaction.connection,
-            "state = 'closed' AND outcome = 'allowed' AND use_by <= ? LIMIT 500",
-            (now,),
+            f"{_UNUSED} AND use_by <= ? AND home = ? LIMIT 500",
+            (now, here),
         ):
             if use_by_passed(standing(transaction.connection, row), now):
                 void(transaction, row, Void.USE_BY)
 
-    async def _tell_lapsed(self, now: int) -> None:
-        """Announce approvals whose holder fell silent: their card changes without an entry."""
+    async def _tell_passed(self, now: int) -> None:
+        """Announce asks whose card changes without an entry.
 
-        def lapsed(connection: sqlite3.Connection) -> set[str]:
-            rows = select(
-                connection,
-                "state = 'handed' AND kind = 'approval' AND outcome = 'allowed'"
-                " AND lease_until <= ? ORDER BY lease_until DESC LIMIT 200",
-                (now,),
-            )
-            return {
-                row.id
-                for row in rows
-                if (held := standing(connection, row).held) and now >= held.lease_until
-            }
-
-        found = await self._context.reader.run(lapsed)
-        fresh, self._lapsed = found ^ self._lapsed, found
+        Those are approvals whose holder fell silent, and asks of other machines whose
+        deadline or use-by has passed here.
+        """
+        found = await self._context.reader.run(lambda connection: self._passed(connection, now))
+        fresh, self._told = found ^ self._told, found
         if fresh:
 
             def tell(transaction: Transaction) -> None:
@@ -154,6 +156,28 @@ class Sweeper:
                     transaction.change("ask", ask)
 
             await self._context.writer.run("lapsed", tell)
+
+    def _passed(self, connection: sqlite3.Connection, now: int) -> set[str]:
+        context = self._context
+        silent = select(
+            connection,
+            "state = 'handed' AND kind = 'approval' AND outcome = 'allowed'"
+            " AND lease_until <= ? ORDER BY lease_until DESC LIMIT 200",
+            (now,),
+        )
+        found = {
+            row.id
+            for row in silent
+            if (held := standing(connection, row, far=last_heard(context, connection, row)).held)
+            and now >= held.lease_until
+        }
+        elsewhere = (now, context.identity.name)
+        for where in (
+            "state = 'waiting' AND deadline <= ? AND home != ? ORDER BY deadline DESC LIMIT 200",
+            f"{_UNUSED} AND use_by <= ? AND home != ? ORDER BY use_by DESC LIMIT 200",
+        ):
+            found |= {row.id for row in select(connection, where, elsewhere)}
+        return found
 
 
 def _tidy(transaction: Transaction) -> None:

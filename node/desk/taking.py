@@ -9,13 +9,13 @@ from node.desk.closing import expire_if_due, hand, void
 from node.desk.context import Context
 from node.desk.replies import check_same_call, name, recall, remember
 from node.desk.requests import Answer, Asker
-from node.desk.rows import AskRow, by_id, find
+from node.desk.rows import AskRow, find, followed
 from node.desk.rules_store import RulesMoved, RulesStore, check_in_force
 from node.gate.rules import Rules
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.handover import Give, Void, give
-from sync.errors import Conflict
+from sync.errors import Conflict, NotAllowed
 
 
 class Taking:
@@ -38,7 +38,7 @@ class Taking:
                 if found is not None:
                     check_same_call(found.full_id, ask)
                     return self._again(transaction, who, found)
-                row = expire_if_due(transaction, find(transaction.connection, ask))
+                row = expire_if_due(transaction, self._own(transaction.connection, ask))
                 decided = self._decided(transaction, row, who, take_over=take_over)
                 if decided is Give.HAND and row.outcome == Outcome.ALLOWED.value:
                     check_in_force(transaction, rules)
@@ -58,9 +58,16 @@ class Taking:
         stored = name("take", who.session, request)
         return await self._rules.decide(taken)
 
+    def _own(self, connection: sqlite3.Connection, ask: str) -> AskRow:
+        """Return an ask of this machine: only the home hands over."""
+        row = find(connection, ask)
+        if row.home != self.context.identity.name:
+            raise NotAllowed(f"{self.context.short(row.id)} was raised on another machine.")
+        return row
+
     def _refused(self, connection: sqlite3.Connection, ask: str, rules: Rules) -> bool | None:
         """Whether the rules refuse an allowed call by now; None when it is not allowed."""
-        row = by_id(connection, ask)
+        row = followed(connection, ask)
         if row is None or row.outcome != Outcome.ALLOWED.value:
             return None
         if row.blob is None:

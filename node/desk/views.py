@@ -1,19 +1,24 @@
 """From rows to what is shown: the page, the terminal and the socket see the same views."""
 
+import json
 import sqlite3
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import msgspec
 
 from node import limits
-from node.desk import persons
+from node.desk import far, persons
 from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
+from node.desk.session_views import project_name, session_views
+from node.desk.sight import Sight
+from node.desk.votes import final_votes, standing_votes
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
 from sync.decide.handover import Held, Status
-from sync.decide.people import Person
-from sync.decide.vote import Ruling
+from sync.decide.people import Person, Role, eligible
+from sync.decide.quorum import counted
+from sync.decide.vote import Decision, Ruling
 from web.views import (
     AskView,
     CallSummary,
@@ -28,11 +33,14 @@ from web.views import (
     SessionView,
 )
 
-OWN_VOTES = (
-    "SELECT ruling FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
-    " ORDER BY n DESC LIMIT 1"
-)
+OWN_VOTE = "SELECT decision, ruling FROM vote WHERE ask = ? AND person = ? ORDER BY n DESC LIMIT 1"
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
+REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED)}
+
+
+class _OwnVote(NamedTuple):
+    decision: str
+    ruling: str | None
 
 
 class Looking:
@@ -46,6 +54,10 @@ class Looking:
         self.now = context.clock.now()
         self.people = persons.everyone(connection)
         self.viewer: Person | None = self.people.get(viewer) if viewer else None
+        self.speaks = self.viewer is not None and persons.speaks_for(
+            connection, context.identity.name, self.viewer.id
+        )
+        self._sights: dict[str, Sight] = {}
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -119,8 +131,11 @@ class Looking:
 
     def counts(self) -> Counts:
         """Count what the badge, the title and the lists show."""
+        gone = json.dumps(sorted(far.gone(self.context, self.connection)))
         (waiting,) = self.connection.execute(
             "SELECT count(*) FROM ask WHERE state = 'waiting'"
+            " AND home NOT IN (SELECT value FROM json_each(?))",
+            (gone,),
         ).fetchone()
         viewer = self.viewer.id if self.viewer else ""
         (unread,) = self.connection.execute(
@@ -128,19 +143,57 @@ class Looking:
             " (SELECT 1 FROM mark WHERE mark.ask = ask.id AND person = ? AND read)",
             (viewer,),
         ).fetchone()
-        return Counts(needs_me=self._needs_me(viewer), open=waiting, unread=unread)
+        return Counts(needs_me=self._needs_me(gone), open=waiting, unread=unread)
 
-    def _needs_me(self, viewer: str) -> int:
-        if self.viewer is None or not persons.may_answer(self.viewer):
+    def _needs_me(self, gone: str) -> int:
+        """Count the cards with `needs_me`: the same conditions, in SQL."""
+        if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
+        roles = [role.value for role in Role if eligible(self.viewer, role.value)]
         (count,) = self.connection.execute(
             "SELECT count(*) FROM ask WHERE state = 'waiting'"
-            " AND (deadline IS NULL OR deadline > ?) AND (role IS NULL OR role = ?)"
+            " AND (deadline IS NULL OR deadline > ?)"
+            " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
+            " AND home NOT IN (SELECT value FROM json_each(?))"
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
-            " AND (ruling IS NULL OR ruling = 'counted'))",
-            (self.now, self.viewer.role.value, viewer),
+            "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
+            "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
+            "   AND own.person = vote.person))",
+            (self.now, json.dumps(roles), gone, self.viewer.id),
         ).fetchone()
         return int(count)
+
+    def sight(self, node: str) -> Sight:
+        """Return how a machine stands, read once."""
+        known = self._sights.get(node)
+        if known is None:
+            known = self._sights[node] = far.sight(self.context, self.connection, node)
+        return known
+
+    def _own_vote(self, row: AskRow) -> _OwnVote | None:
+        """Return the viewer's last word on an ask, from whichever machine."""
+        if self.viewer is None or row.posted:
+            return None
+        last = self.connection.execute(OWN_VOTE, (row.id, self.viewer.id)).fetchone()
+        return None if last is None else _OwnVote(*last)
+
+    def _counted(self, row: AskRow) -> int:
+        """Return how many allows the home has counted, as far as its rulings are here."""
+        if row.needed < 2 or row.state != AskState.WAITING.value:
+            return 0
+        return len(counted(standing_votes(self.connection, row.id)))
+
+    def _own_made(self, row: AskRow) -> bool:
+        """Whether the viewer's vote is one of those in a final that can be taken back."""
+        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < 2:
+            return False
+        made = final_votes(self.connection, row)
+        (mine,) = self.connection.execute(
+            "SELECT count(*) FROM vote WHERE person = ? AND ask = ?"
+            " AND lower(hex(hash)) IN (SELECT value FROM json_each(?))",
+            (self.viewer.id, row.id, json.dumps([vote.hex() for vote in made])),
+        ).fetchone()
+        return bool(mine)
 
     def _card(self, row: AskRow, text: Words) -> CardView:
         facts = self._facts(row, text)
@@ -157,11 +210,11 @@ class Looking:
         )
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
-        ruling: str | None = None
-        voted = False
-        if self.viewer is not None and not row.posted:
-            last = self.connection.execute(OWN_VOTES, (row.id, self.viewer.id)).fetchone()
-            voted, ruling = last is not None, last[0] if last else None
+        own = self._own_vote(row)
+        pending = own is not None and own.ruling is None
+        back = own is not None and own.decision == Decision.TAKE_BACK.value
+        ruling = None if own is None or back else own.ruling
+        sight = self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -169,11 +222,20 @@ class Looking:
             created=row.created,
             agent=row.agent,
             machine=self.machine(row.home).name,
+            home=sight.state,
+            home_seen=sight.at,
+            home_seen_by=sight.by,
+            speaks_here=self.speaks,
+            call_here=row.blob is None or self.context.blobs.has(row.blob),
             role=row.role,
             needed=row.needed,
-            own_pending=voted and ruling is None,
+            counted=self._counted(row),
+            own_pending=pending and not back,
+            own_taking_back=pending and back,
             own_counted=ruling == Ruling.COUNTED.value,
             own_lost=ruling in LOST,
+            own_refused=REFUSED.get(ruling or ""),
+            own_made=self._own_made(row),
             outcome=Outcome(row.outcome) if row.outcome else None,
             closed_at=row.closed,
             closed_by=self.name_of(row.closed_by),
@@ -192,7 +254,10 @@ class Looking:
         )
 
     def _held(self, row: AskRow) -> Held | None:
-        return None if row.posted else standing(self.connection, row).held
+        if row.posted or row.handover is None:
+            return None
+        heard = far.last_heard(self.context, self.connection, row)
+        return standing(self.connection, row, far=heard).held
 
     def _handover(self, row: AskRow) -> HandoverView | None:
         if row.handover is None or row.handover_at is None:
@@ -247,43 +312,13 @@ class Looking:
 
     def sessions(self, only: str | None = None) -> list[SessionView]:
         """Return the sessions heard of, latest first."""
-        sql = (
-            "SELECT id, agent, project, branch, started, last_heard, gate_last, status, ended,"
-            " (SELECT count(*) FROM ask WHERE ask.session = agent_session.id"
-            "  AND state = 'waiting')"
-            " FROM agent_session WHERE ? IS NULL OR id = ? ORDER BY last_heard DESC LIMIT ?"
-        )
-        here = self.machine(self.context.identity.name)
-        found = self.connection.execute(sql, (only, only, limits.SESSIONS_SHOWN))
-        return [
-            SessionView(
-                id=record[0],
-                agent=record[1],
-                project=record[2],
-                project_name=project_name(record[2]),
-                branch=record[3],
-                machine=here,
-                started=record[4],
-                last_heard=record[5],
-                gate="not_seen" if record[6] is None else "in_force",
-                gate_last=record[6],
-                status=record[7],
-                ended=bool(record[8]),
-                open_asks=record[9],
-            )
-            for record in found
-        ]
+        return session_views(self.context, self.connection, self.machine, self.now, only)
 
 
 def _resolved(row: AskRow, text: Words) -> ResolvedView | None:
     if row.resolved_at is None:
         return None
     return ResolvedView(ok=bool(row.resolved_ok), text=text.outcome, at=row.resolved_at)
-
-
-def project_name(project: str) -> str:
-    """Return the last part of a project's id, for narrow places."""
-    return project.rstrip("/").rpartition("/")[2] or project
 
 
 def as_object(view: msgspec.Struct) -> dict[str, object]:

@@ -11,7 +11,8 @@ import msgspec
 from sync.decide.ask import Ask, AskState, Kind, Outcome, expired
 from sync.decide.people import Person, eligible
 from sync.decide.quorum import counted
-from sync.decide.vote import DECISIONS, OUTCOME_OF, Decision, Ruling, Vote
+from sync.decide.vote import OUTCOME_OF, Decision, Ruling, Vote, check_ballot
+from sync.errors import Invalid
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,24 +40,31 @@ def rule(
     speaks_for: bool,
     final_by: Sequence[bytes],
     now: int,
+    text: str | None = None,
+    because: str | None = None,
+    taken_back: bool = False,
 ) -> Verdict:
-    """Rule on one vote.
+    """Rule on one vote, from whichever node it came.
 
     `earlier`: votes on this revision that were accepted or counted, in order of arrival.
-    `final_by`: hashes of the votes that made the final, where one stands.
+    `final_by`: hashes of the votes that made the final, where one stands. `text` and
+    `because` are the vote's words. `taken_back`: a taking back of the same person names
+    this vote, and reached the home before it.
     """
     needed = ask.quorum.needed
     if not speaks_for or not eligible(person, ask.quorum.role):
         return Verdict(ruling=Ruling.NOT_ALLOWED, needed=needed)
     if vote.decision is Decision.TAKE_BACK:
         return _take_back(ask, vote, earlier, final_by, needed)
+    if taken_back:
+        return Verdict(ruling=Ruling.TAKEN_BACK, counted=len(counted(earlier)), needed=needed)
     if ask.state is not AskState.WAITING:
         return Verdict(ruling=Ruling.SUPERSEDED, needed=needed)
     if expired(ask.deadline, now):
         return Verdict(ruling=Ruling.LATE, needed=needed, closes=Outcome.EXPIRED)
     if vote.seen != ask.entry_hash:
         return Verdict(ruling=Ruling.STALE, needed=needed)
-    if vote.decision not in DECISIONS[ask.kind] or not _offered(ask, vote):
+    if not _fits(ask, vote, text, because):
         return Verdict(ruling=Ruling.NOT_ALLOWED, needed=needed)
     if ask.kind is Kind.APPROVAL and vote.decision is Decision.ALLOW:
         return _count(vote, earlier, needed)
@@ -69,11 +77,20 @@ def rule(
     )
 
 
-def _offered(ask: Ask, vote: Vote) -> bool:
-    """Whether the choice is one of the ask's: the vote may come from any node."""
-    if vote.choice is None:
-        return True
-    return vote.decision is Decision.ANSWER and vote.choice in ask.options
+def _fits(ask: Ask, vote: Vote, text: str | None, because: str | None) -> bool:
+    """Whether the vote says what this ask can be answered with: no node is trusted to check."""
+    try:
+        check_ballot(
+            ask.kind,
+            decision=vote.decision,
+            options=ask.options,
+            choice=vote.choice,
+            text=text,
+            because=because,
+        )
+    except Invalid:
+        return False
+    return True
 
 
 def _count(vote: Vote, earlier: Sequence[Vote], needed: int) -> Verdict:
@@ -94,7 +111,8 @@ def _take_back(
 ) -> Verdict:
     own = [other.hash for other in earlier if other.person == vote.person]
     if ask.state is AskState.WAITING:
-        return Verdict(ruling=Ruling.TAKEN_BACK, needed=needed)
+        left = len(counted([*earlier, vote]))
+        return Verdict(ruling=Ruling.TAKEN_BACK, counted=left, needed=needed)
     if ask.state is AskState.CLOSED and any(item in final_by for item in own):
         return Verdict(ruling=Ruling.TAKEN_BACK, needed=needed, voids=True)
     return Verdict(ruling=Ruling.SUPERSEDED, needed=needed)

@@ -183,13 +183,18 @@ class AskText(Part, frozen=True, kw_only=True):
 
 
 class VoteFacts(Part, frozen=True, kw_only=True):
-    """A person's answer. `seen` is the hash of the ask entry that was shown."""
+    """A person's answer. `seen` is the hash of the ask entry that was shown.
+
+    `takes_back` names the votes that a `take_back` takes back: they count no more, even
+    where they reach the home after it.
+    """
 
     ask: str
     person: str
     decision: str
     seen: bytes
     choice: str | None = None
+    takes_back: list[bytes] = []
     at: int
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sync.decide.ask import DECIDED, OUTCOMES, STEPS, AskState, Kind, Outcome
-from sync.decide.card import OPEN_STATES, CardFacts, CardState, card
+from sync.decide.card import CardFacts, card
+from sync.decide.card_state import OPEN_STATES, CardState
 from sync.decide.final import rule
 from sync.decide.handover import Held, Status, Void
 from sync.decide.people import Person, Role

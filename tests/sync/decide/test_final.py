@@ -121,7 +121,7 @@ def test_k_of_n_counts_persons_and_nodes() -> None:
         (Cast(ANN, b"n2", allow), Ruling.COUNTED, 1),
         (Cast(BOB, b"n2", allow), Ruling.COUNTED, 1),
         (Cast(BOB, b"n3", allow), Ruling.COUNTED, 2),
-        (Cast(ANN, b"n2", Decision.TAKE_BACK), Ruling.TAKEN_BACK, 0),
+        (Cast(ANN, b"n2", Decision.TAKE_BACK), Ruling.TAKEN_BACK, 1),
         (Cast(CID, b"n1", allow), Ruling.COUNTED, 2),
         (Cast(ANN, b"n2", allow), Ruling.ACCEPTED, 3),
     ]

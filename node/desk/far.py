@@ -1,0 +1,81 @@
+"""Asks of other machines: how their home stands, and when their sessions were last heard.
+
+What the tables say (removed, forked) goes before what the links say.
+"""
+
+import sqlite3
+
+from node.desk.context import Context
+from node.desk.rows import AskRow
+from node.desk.sight import Sight
+from node.store.transaction import Transaction
+from sync.decide.card_state import HomeState
+from sync.log.names import node_name
+
+CARDS_TOLD = 500
+"""Asks of one machine whose cards are told anew when the machine comes or goes."""
+
+
+def sight(context: Context, connection: sqlite3.Connection, node: str) -> Sight:
+    """Return how a machine stands, by its full id; one that is no member counts as removed."""
+    if node == context.identity.name:
+        return Sight(state=HomeState.HERE)
+    row = connection.execute(
+        "SELECT removed, coalesce(person.name, removed_by) FROM node"
+        " LEFT JOIN person ON person.id = removed_by WHERE node.id = ?",
+        (node,),
+    ).fetchone()
+    if row is None or row[0] is not None:
+        at, by = (None, None) if row is None else row
+        return Sight(state=HomeState.REMOVED, at=at, by=by)
+    if node in _forked(connection):
+        return Sight(state=HomeState.MUST_REJOIN)
+    return context.fleet.seen(connection, node)
+
+
+def gone(context: Context, connection: sqlite3.Connection) -> set[str]:
+    """Return the homes of open asks that cannot be answered any more."""
+    members = {
+        node for (node,) in connection.execute("SELECT id FROM node WHERE removed IS NULL")
+    } - _forked(connection)
+    members.add(context.identity.name)
+    homes = connection.execute("SELECT DISTINCT home FROM ask WHERE state = 'waiting'")
+    return {home for (home,) in homes if home not in members}
+
+
+def _forked(connection: sqlite3.Connection) -> set[str]:
+    found = connection.execute(
+        "SELECT DISTINCT author FROM fork"
+        " WHERE fleet = (SELECT value FROM local WHERE name = 'fleet')"
+    )
+    return {node_name(author) for (author,) in found}
+
+
+def last_heard(context: Context, connection: sqlite3.Connection, row: AskRow) -> int | None:
+    """Return when the session that has an ask was last heard, None for one of our own asks.
+
+    Of a session elsewhere only its machine's presence and its own later asks tell.
+    """
+    if row.home == context.identity.name:
+        return None
+    (raised,) = connection.execute(
+        "SELECT coalesce(max(created), 0) FROM ask WHERE session = ? AND home = ?",
+        (row.handed_to, row.home),
+    ).fetchone()
+    told = [
+        session.last_heard
+        for session in context.fleet.sessions()
+        if session.node == row.home and session.id == row.handed_to
+    ]
+    return max([int(raised), *told])
+
+
+def tell_cards(transaction: Transaction, node: str) -> None:
+    """A machine came or went: number a change of each ask of it that is not settled."""
+    for (ask,) in transaction.rows(
+        "SELECT id FROM ask WHERE home = ? AND state IN ('waiting', 'closed', 'handed')"
+        " ORDER BY created DESC LIMIT ?",
+        node,
+        CARDS_TOLD,
+    ):
+        transaction.change("ask", ask)

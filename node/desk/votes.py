@@ -1,0 +1,86 @@
+"""Votes of an ask as rows of the store, for rulings and for cards."""
+
+import sqlite3
+
+from node.desk.rows import AskRow
+from sync.decide.vote import Decision, Ruling, Vote
+from sync.errors import BadEntry
+from sync.log.entry import sha256
+from sync.log.facts import FinalFacts, VoteFacts, VoteText, read, read_text
+
+STANDING = (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
+Record = tuple[bytes, str, str, str, bytes, str | None]
+COLUMNS = "hash, node, person, decision, seen, choice"
+
+
+def vote_of(record: Record) -> Vote:
+    """Make a vote from a record selected by `COLUMNS`."""
+    vote, node, person, decision, seen, choice = record
+    return Vote(
+        hash=vote,
+        node=node.encode(),
+        person=person,
+        decision=Decision(decision),
+        seen=seen,
+        choice=choice,
+    )
+
+
+def standing_votes(connection: sqlite3.Connection, ask: str) -> list[Vote]:
+    """Return what later votes are counted with: accepted or counted ones, and takings back."""
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM vote"  # noqa: S608 -- a constant
+        " WHERE ask = ? AND (ruling IN (?, ?) OR (ruling = ? AND decision = 'take_back'))"
+        " ORDER BY n",
+        (ask, *STANDING, Ruling.TAKEN_BACK.value),
+    )
+    return [vote_of(record) for record in found]
+
+
+def unruled(connection: sqlite3.Connection, ask: str) -> list[Vote]:
+    """Return the votes of an ask that have no ruling yet, in order of arrival."""
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM vote"  # noqa: S608 -- a constant
+        " WHERE ask = ? AND ruling IS NULL ORDER BY n",
+        (ask,),
+    )
+    return [vote_of(record) for record in found]
+
+
+def final_votes(connection: sqlite3.Connection, row: AskRow) -> list[bytes]:
+    """Return the votes in the final itself: others may count and yet not have made it."""
+    if row.final_hash is None:
+        return []
+    record = connection.execute(
+        "SELECT facts FROM entry WHERE hash = ?", (row.final_hash,)
+    ).fetchone()
+    if record is None:
+        return []
+    return [sha256(vote.raw + vote.signature) for vote in read(FinalFacts, record[0]).votes]
+
+
+def words_of(connection: sqlite3.Connection, vote: bytes) -> VoteText:
+    """Return a vote's words; none where they were erased or do not read."""
+    record = connection.execute("SELECT text FROM entry WHERE hash = ?", (vote,)).fetchone()
+    try:
+        said = None if record is None else read_text(VoteText, record[0])
+    except BadEntry:
+        said = None
+    return said or VoteText()
+
+
+def taken_back(connection: sqlite3.Connection, ask: str, vote: Vote) -> bool:
+    """Whether a taking back of the same person, here already, names this vote.
+
+    It may have come on a shorter way than the vote. One that a node signed which does not
+    speak for the person takes nothing back.
+    """
+    for (facts,) in connection.execute(
+        "SELECT facts FROM vote JOIN entry ON entry.hash = vote.hash"
+        " JOIN speaks_for ON speaks_for.node = vote.node AND speaks_for.person = vote.person"
+        " WHERE ask = ? AND vote.person = ? AND decision = 'take_back' AND live",
+        (ask, vote.person),
+    ):
+        if vote.hash in read(VoteFacts, facts).takes_back:
+            return True
+    return False
