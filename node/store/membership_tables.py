@@ -1,27 +1,255 @@
-"""The tables node, cut, person, speaks_for and rules: the fleet as its statements settle.
+"""The tables node, cut, person, speaks_for, rules: the fleet as its statements settle.
 
 They are rewritten from `entry` whenever a statement arrives, in whatever order that was.
 """
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 
-from sync.decide.membership import Membership
+from sync.decide.membership import Membership, PersonState, as_of, settle
+from sync.decide.statements import Stated, stated
+from sync.errors import BadEntry
+from sync.log.chain import EMPTY
+from sync.log.entry import sha256
+from sync.log.facts import RulesText, read_text
+from sync.log.kinds import EntryType, Log
+from sync.log.names import node_name
+
+TABLES = ("node", "cut", "person", "speaks_for", "statement_head", "rules")
+"""What `apply` rewrites."""
 
 
 def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     """Bring the tables to what the stored statements of `fleet` say. Idempotent.
 
     Call it after the entry was stored. Returns the authors of whom entries stored here
-    were voided by a cut just now: what was derived from those must be derived again.
+    were voided just now: what was derived from those must be derived again.
     """
-    raise NotImplementedError
+    before = _members(connection)
+    membership = settled(connection, fleet)
+    _replace(connection, "node", _nodes(membership))
+    _replace(connection, "cut", _cuts(membership))
+    _replace(connection, "person", _persons(connection, membership, fleet))
+    _replace(connection, "speaks_for", _speaks_for(membership))
+    _replace(connection, "statement_head", [(head,) for head in membership.heads])
+    _rules(connection, membership)
+    now = _members(connection)
+    fewer = {node for node, ends in before.items() if now.get(node, {}) != ends}
+    return {node for node in fewer if _has_beyond(connection, fleet, node, now.get(node, {}))}
 
 
 def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
     """Return what the stored statements of `fleet` settle to."""
-    raise NotImplementedError
+    return settle(
+        _stated(connection, fleet),
+        founder=_founder(connection, fleet),
+        known=_forked(connection, fleet),
+    )
+
+
+def settled_as_of(
+    connection: sqlite3.Connection, fleet: bytes, heads: Iterable[bytes]
+) -> Membership | None:
+    """Return the fleet as of these statements; None while one of them is not here."""
+    return as_of(
+        _stated(connection, fleet),
+        heads,
+        founder=_founder(connection, fleet),
+        known=_forked(connection, fleet),
+    )
 
 
 def heads(connection: sqlite3.Connection) -> list[bytes]:
     """Return the newest statements that count: what a statement and a final name."""
-    raise NotImplementedError
+    return [
+        bytes(head)
+        for (head,) in connection.execute("SELECT hash FROM statement_head ORDER BY hash")
+    ]
+
+
+def counts(connection: sqlite3.Connection, author: bytes, log: int, seq: int) -> bool:
+    """Whether an entry of `author` counts: a node of our fleet, not beyond a cut."""
+    row = connection.execute(
+        "SELECT removed, (SELECT seq FROM cut WHERE node = id AND log = ?) FROM node WHERE id = ?",
+        (log, node_name(author)),
+    ).fetchone()
+    return row is not None and (row[0] is None or seq <= (row[1] or 0))
+
+
+def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
+    return [
+        one
+        for entry_hash, author, seq, kind, facts in connection.execute(
+            "SELECT hash, author, seq, type, facts FROM entry"
+            " WHERE type < 16 AND fleet = ? AND log = ?",
+            (fleet, Log.DECISIONS.value),
+        )
+        if (one := stated(hash=entry_hash, author=author, seq=seq, type=kind, facts=facts))
+    ]
+
+
+def _founder(connection: sqlite3.Connection, fleet: bytes) -> bytes | None:
+    """The author of the genesis that came first.
+
+    Only a member's log is ever stored, and a node takes the statements of a fleet first
+    from who let it in: whoever states another genesis later comes after the true one.
+    """
+    row = connection.execute(
+        "SELECT author FROM entry WHERE type = ? AND type < 16 AND fleet = ? ORDER BY n LIMIT 1",
+        (EntryType.GENESIS.value, fleet),
+    ).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def _forked(connection: sqlite3.Connection, fleet: bytes) -> list[bytes]:
+    return [
+        sha256(header + signature)
+        for header, signature in connection.execute(
+            "SELECT header, signature FROM fork WHERE fleet = ? AND log = ?",
+            (fleet, Log.DECISIONS.value),
+        )
+    ]
+
+
+def _members(connection: sqlite3.Connection) -> dict[bytes, dict[int, int] | None]:
+    """Every node with where its logs end; None: they do not."""
+    ends: dict[bytes, dict[int, int] | None] = {}
+    for node, removed in connection.execute("SELECT public_key, removed FROM node"):
+        ends[sha256(node)] = None if removed is None else {}
+    for node, log, seq in connection.execute(
+        "SELECT public_key, log, seq FROM cut JOIN node ON node.id = cut.node"
+    ):
+        ends.setdefault(sha256(node), {})
+        cut = ends[sha256(node)]
+        if cut is not None:
+            cut[log] = seq
+    return ends
+
+
+def _has_beyond(
+    connection: sqlite3.Connection, fleet: bytes, author: bytes, cut: dict[int, int] | None
+) -> bool:
+    if cut is None:
+        return False
+    rows = connection.execute(
+        "SELECT log, max(seq) FROM entry WHERE fleet = ? AND author = ? GROUP BY log",
+        (fleet, author),
+    )
+    return any(seq > cut.get(log, EMPTY.seq) for log, seq in rows)
+
+
+def _replace(
+    connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]
+) -> None:
+    """Make a table hold just these rows, touching only what differs."""
+    have = set(connection.execute(f"SELECT * FROM {table}"))  # noqa: S608 -- names of ours
+    want = set(rows)
+    keys = _KEYS[table]
+    for row in have - want:
+        where = " AND ".join(f"{key} = ?" for key in keys)
+        connection.execute(
+            f"DELETE FROM {table} WHERE {where}",  # noqa: S608 -- names of ours
+            row[: len(keys)],
+        )
+    if want - have:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(
+            f"INSERT INTO {table} VALUES ({marks})",  # noqa: S608 -- names of ours
+            list(want - have),
+        )
+
+
+_KEYS = {
+    "node": ("id",),
+    "cut": ("node", "log"),
+    "person": ("id",),
+    "speaks_for": ("node", "person"),
+    "statement_head": ("hash",),
+}
+"""The key of each table: its first columns."""
+
+
+def _nodes(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (
+            node_name(node.id),
+            node.public_key,
+            node.name,
+            node.certificate,
+            node.recovery_key,
+            node.joined,
+            node.removed.at if node.removed else None,
+            node.removed.by if node.removed else None,
+            node_name(node.removed.on) if node.removed else None,
+        )
+        for node in membership.nodes.values()
+    ]
+
+
+def _cuts(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (node_name(node.id), log, head.seq, head.hash)
+        for node in membership.nodes.values()
+        for log, head in node.cut.items()
+    ]
+
+
+def _persons(
+    connection: sqlite3.Connection, membership: Membership, fleet: bytes
+) -> list[tuple[object, ...]]:
+    """The persons of our fleet; those of fleets that this node left as ended, for names."""
+    known: dict[str, PersonState] = {}
+    left = connection.execute(
+        "SELECT fleet FROM entry WHERE type = ? AND type < 16 AND fleet != ? GROUP BY fleet"
+        " ORDER BY min(n)",
+        (EntryType.GENESIS.value, fleet),
+    ).fetchall()
+    for (other,) in left:
+        known |= settled(connection, other).persons
+    ended = known.keys() - membership.persons.keys()
+    known |= membership.persons
+    return [
+        (
+            one.id,
+            one.name,
+            one.role,
+            int(one.ended or one.id in ended),
+            one.heads[0],
+            one.at,
+            int(len(one.heads) > 1),
+        )
+        for one in known.values()
+    ]
+
+
+def _speaks_for(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (node_name(one.node), one.person, int(one.live), one.heads[0], int(len(one.heads) > 1))
+        for one in membership.speaks_for.values()
+    ]
+
+
+def _rules(connection: sqlite3.Connection, membership: Membership) -> None:
+    """As `_replace`, but without reading the sources of all versions there ever were."""
+    have = set(
+        connection.execute("SELECT entry, place, in_force, name, version, person, at FROM rules")
+    )
+    want = {
+        (one.hash, place, int(one.in_force), one.name, one.version, one.by, one.at)
+        for place, one in enumerate(membership.rules, start=1)
+    }
+    connection.executemany("DELETE FROM rules WHERE entry = ?", [row[:1] for row in have - want])
+    connection.executemany(
+        "INSERT INTO rules (entry, place, in_force, name, version, person, at, source)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*row, _source(connection, row[0])) for row in want - have],
+    )
+
+
+def _source(connection: sqlite3.Connection, entry_hash: bytes) -> str:
+    (text,) = connection.execute("SELECT text FROM entry WHERE hash = ?", (entry_hash,)).fetchone()
+    try:
+        words = read_text(RulesText, text)
+    except BadEntry:
+        return ""
+    return "" if words is None else words.source

@@ -10,21 +10,19 @@ from typing import Any
 
 import msgspec
 
+from node.store import membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.vote import Decision
 from sync.log import facts as say
 from sync.log.entry import Entry, unpack
 from sync.log.hlc import newer
-from sync.log.kinds import EntryType
+from sync.log.kinds import STATEMENTS, EntryType
 from sync.log.names import ask_name, node_bytes, node_name
 
 DERIVED = (
     "head",
-    "node",
-    "person",
-    "speaks_for",
-    "rules",
+    *membership_tables.TABLES,
     "ask",
     "ask_text",
     "vote",
@@ -70,69 +68,12 @@ def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: 
         " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
         (header.author, header.log, header.seq, entry_hash),
     )
+    if header.type in STATEMENTS:
+        membership_tables.apply(connection, header.fleet)
+        return
     apply = _APPLY.get(header.type)
     if apply is not None:
         apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
-
-
-def _genesis(connection: sqlite3.Connection, arrived: Arrived) -> None:
-    facts = say.read(say.GenesisFacts, arrived.entry.facts)
-    connection.execute(
-        "INSERT INTO node (id, public_key, name, certificate, recovery_key, joined)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            arrived.author,
-            facts.node_key,
-            facts.machine,
-            facts.certificate or None,
-            facts.recovery_key,
-            facts.at,
-        ),
-    )
-
-
-def _person(connection: sqlite3.Connection, arrived: Arrived) -> None:
-    facts = say.read(say.PersonFacts, arrived.entry.facts)
-    connection.execute(
-        "INSERT INTO person VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET"
-        " name = excluded.name, role = excluded.role, ended = excluded.ended,"
-        " head = excluded.head, at = excluded.at WHERE head IS ?",
-        (
-            facts.person,
-            facts.name,
-            facts.role,
-            facts.ended,
-            arrived.hash,
-            facts.at,
-            facts.replaces,
-        ),
-    )
-
-
-def _speaks_for(connection: sqlite3.Connection, arrived: Arrived) -> None:
-    facts = say.read(say.SpeaksForFacts, arrived.entry.facts)
-    connection.execute(
-        "INSERT INTO speaks_for VALUES (?, ?, ?, ?, 0) ON CONFLICT (node, person) DO UPDATE"
-        " SET live = excluded.live, head = excluded.head WHERE head IS ?",
-        (node_name(facts.node), facts.person, facts.on, arrived.hash, facts.replaces),
-    )
-
-
-def _rules(connection: sqlite3.Connection, arrived: Arrived) -> None:
-    facts = say.read(say.RulesFacts, arrived.entry.facts)
-    text = say.read_text(say.RulesText, arrived.entry.text)
-    connection.execute(
-        "INSERT INTO rules VALUES (?, ?, 1, ?, ?, ?, ?, ?)",
-        (
-            arrived.hash,
-            arrived.n,
-            facts.name,
-            facts.version,
-            "" if text is None else text.source,
-            facts.by,
-            facts.at,
-        ),
-    )
 
 
 def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
@@ -352,10 +293,6 @@ def _mark(connection: sqlite3.Connection, arrived: Arrived) -> None:
 
 
 _APPLY: dict[int, Apply] = {
-    EntryType.GENESIS: _genesis,
-    EntryType.PERSON: _person,
-    EntryType.SPEAKS_FOR: _speaks_for,
-    EntryType.RULES: _rules,
     EntryType.ASK: _ask,
     EntryType.NOTE: _note,
     EntryType.VOTE: _vote,

@@ -10,7 +10,7 @@ from sync.errors import AskmeshError
 from sync.log.chain import EMPTY, Head, extend
 from sync.log.entry import decode, sha256, verify
 from sync.log.facts import GenesisFacts, read
-from sync.log.kinds import EntryType
+from sync.log.kinds import STATEMENTS, EntryType
 
 SHOWN = 5
 """Differing rows named for each table; more would bury the rest."""
@@ -61,6 +61,17 @@ def _replay(live: sqlite3.Connection, fresh: sqlite3.Connection) -> list[str]:
                 findings.append(f"entry {n}: it is stored under a hash that is not its own")
             place = (author, entry.header.log)
             heads[place] = extend(heads.get(place, EMPTY), entry)
+            if entry.header.type in STATEMENTS:
+                # The fleet is settled from all of them at once.
+                fresh.execute(
+                    "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        n,
+                        entry.header.fleet,
+                        *(author, entry.header.log, entry.header.seq, entry.header.type),
+                        *(entry.hash, header, signature, facts, text),
+                    ),
+                )
             project(fresh, entry, entry.hash, n)
         except AskmeshError as error:
             findings.append(f"entry {n}: {error.sentence}")

@@ -5,13 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from node.store import membership_tables
 from node.store.projection import project
 from sync import limits
 from sync.errors import StoreError
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, NodeKey, seal
-from sync.log.facts import NoText, Part, pack_facts, pack_text
+from sync.log.facts import NoText, Part, Statement, pack_facts, pack_text
 from sync.log.hlc import tick
 from sync.log.kinds import EntryType, log_of
 from sync.log.names import node_name
@@ -91,6 +93,8 @@ class Transaction:
         identity = self.identity
         author = identity.key.node_id
         log = log_of(entry_type)
+        if isinstance(facts, Statement):
+            facts = replace(facts, heads=membership_tables.heads(self.connection))
         row = self.row("SELECT seq, hash FROM head WHERE author = ? AND log = ?", author, log)
         head = EMPTY if row is None else Head(seq=row[0], hash=row[1])
         last = int.from_bytes(self.value("hlc") or b"", "big")
