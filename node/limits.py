@@ -136,3 +136,9 @@ RECOVERY_BANNER_MS: Final = 7 * 24 * 3_600_000
 
 ADDRESSES_KEPT: Final = 16
 """Addresses remembered of one node; a laptop seldom knows more networks than that."""
+
+PLACE_CHARACTERS: Final = 200
+"""Of a place's own words about itself that are kept and shown: a browser's name fits."""
+
+SIGN_IN_ANSWER_S: Final = 10.0
+"""How long the machine that shows the digits has to answer: two hops, a slow disk."""

@@ -9,7 +9,7 @@ import base64
 import hmac
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,11 +17,14 @@ from node import limits
 from node.desk import persons
 from node.desk.context import Context
 from node.desk.passphrase import SALT_BYTES, Tries, check_new, digest, same
+from node.desk.post import NoPost, Post
+from node.desk.sign_in_digits import Wishes
+from node.desk.sign_in_far import FarSignIns
 from node.identity import recovery_from_words, recovery_words
 from node.store.transaction import Transaction
 from sync.decide.ask import check_words
 from sync.decide.people import Act, Role, may
-from sync.errors import Conflict, Invalid, NotAllowed, NotFound, TooMany
+from sync.errors import Invalid, NotAllowed, NotFound
 from sync.limits import NAME_CHARACTERS
 from sync.log.entry import sha256
 from sync.log.facts import PersonFacts, SpeaksForFacts
@@ -40,29 +43,23 @@ TOUCH_MS = 60_000
 """`last_used` is written this often at most."""
 
 
-class _Wish(msgspec.Struct, kw_only=True):
-    """A sign-in by six digits that waits; `person` once it was approved."""
-
-    digits: str
-    where: str
-    expires: int
-    tries: int = 0
-    person: str | None = None
-    refused: bool = False
-
-
 class SignIns:
     """All ways to become a signed-in person on this node."""
 
     def __init__(
-        self, context: Context, first_token: str | None, recovered: Callable[[Transaction], None]
+        self,
+        context: Context,
+        first_token: str | None,
+        recovered: Callable[[Transaction], None],
+        post: Post | None = None,
     ) -> None:
         self.context = context
         self._recovered = recovered
         self._first = None if first_token is None else sha256(first_token.encode())
         self._first_until = context.clock.now() + limits.SIGN_IN_FIRST_MS
         self._tries = Tries(time.monotonic)
-        self._wishes: dict[str, _Wish] = {}
+        self.wishes = Wishes(context)
+        self.far = FarSignIns(context, self.wishes, post or NoPost(), self._announce)
 
     # --- who is there ------------------------------------------------------------------
 
@@ -182,7 +179,7 @@ class SignIns:
         session = await self.context.writer.run("recover", job)
         if session is None:
             raise self._tries.wrong()
-        self._wishes.clear()
+        self.wishes.clear()
         return session
 
     async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
@@ -208,66 +205,55 @@ class SignIns:
     # --- six digits across two screens ----------------------------------------------------
 
     async def request(self, *, where: str) -> SignIn:
-        """Begin a sign-in to be approved from a signed-in place."""
-        self._drop_old()
-        if len(self._wishes) >= limits.WAITING_SIGN_INS:
-            raise TooMany("Too many sign-ins wait already.", hint="Try again in two minutes.")
-        number = int.from_bytes(self.context.random(8), "big") % 1_000_000
-        wish = _Wish(
-            digits=f"{number:06d}",
-            where=where,
-            expires=self.context.clock.now() + limits.SIGN_IN_MS,
-        )
-        name = self._id(15)
-        self._wishes[name] = wish
+        """Begin a sign-in to be approved from a signed-in place, on any machine."""
+        made = self.wishes.make(where)
         await self._announce()
-        return SignIn(
-            id=name,
-            digits=wish.digits,
-            expires=wish.expires,
-            where=where,
-            machine=self.context.machine,
-        )
+        await self.far.offer()
+        return made
 
     async def collect(self, sign_in_id: str, digits: str) -> NewSession | None:
         """For the new place: the session once approved, None while waiting."""
-        wish = self._wish(sign_in_id)
-        if not hmac.compare_digest(wish.digits, digits) or wish.refused:
+        wish = self.wishes.get(sign_in_id)
+        typed = digits.encode(errors="replace")
+        if not hmac.compare_digest(wish.digits.encode(), typed) or wish.refused:
             raise NotAllowed("This sign-in was refused.", hint="Begin again.")
         person = wish.person
-        if person is None:
+        # It was approved elsewhere, and this machine still has to learn that it may speak.
+        if person is None or not await self.wishes.stands(person):
             return None
-        del self._wishes[sign_in_id]
+        self.wishes.get(sign_in_id)
+        self.wishes.drop(sign_in_id)
         return await self.context.writer.run(
             "sign_in",
             lambda transaction: self._session(transaction, person, "page", wish.where),
         )
 
     async def waiting(self) -> list[SignIn]:
-        """The waiting sign-ins, without digits."""
-        self._drop_old()
-        return [
-            _shown(name, wish)
-            for name, wish in self._wishes.items()
-            if wish.person is None and not wish.refused
-        ]
+        """The waiting sign-ins of all machines, without digits."""
+        own = [self.wishes.shown(name, wish) for name, wish in self.wishes.waiting().items()]
+        return own + self.far.waiting()
 
     async def approve(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
         """Approve by the digits shown on the new place; three tries, then refused."""
-        wish = self._wish(sign_in_id)
-        if wish.refused or wish.person is not None:
-            raise Conflict("This sign-in is settled already.")
-        if not hmac.compare_digest(wish.digits, digits):
-            wish.tries += 1
-            wish.refused = wish.tries >= limits.SIGN_IN_TRIES
-            left = limits.SIGN_IN_TRIES - wish.tries
+        if sign_in_id in self.far:
+            return await self.far.approve(viewer, sign_in_id, digits)
+        if not await self.wishes.stands(viewer.person):
             raise NotAllowed(
-                "These are not the digits shown there.",
-                hint=f"{left} tries left." if left else "Begin again on the new place.",
+                "This machine does not speak for you.",
+                hint="An owner has to say first that it is yours.",
             )
-        wish.person = viewer.person
+        wish = self.wishes.approve(sign_in_id, digits, viewer.person)
         await self._announce()
-        return _shown(sign_in_id, wish)
+        await self.far.over(sign_in_id)
+        return self.wishes.shown(sign_in_id, wish)
+
+    async def letter(self, sender: str, kind: str, body: Any) -> None:  # noqa: ANN401 -- any JSON
+        """Read a letter from another machine (`sign_in_far.KINDS`); its signature was checked."""
+        await self.far.letter(sender, kind, body)
+
+    async def linked(self, node: str) -> None:
+        """A link to this machine lives: it learns of the sign-ins that wait here."""
+        await self.far.offer(node)
 
     # --- sessions ---------------------------------------------------------------------
 
@@ -347,7 +333,7 @@ class SignIns:
             sha256(secret.encode()),
             person,
             kind,
-            where[:200],
+            where[: limits.PLACE_CHARACTERS],
             transaction.now,
             transaction.now,
         )
@@ -364,27 +350,7 @@ class SignIns:
     def _id(self, size: int) -> str:
         return base64.b32encode(self.context.random(size)).decode().rstrip("=").lower()
 
-    def _wish(self, sign_in_id: str) -> _Wish:
-        self._drop_old()
-        wish = self._wishes.get(sign_in_id)
-        if wish is None:
-            raise NotFound("This sign-in is over.", hint="Begin again on the new place.")
-        return wish
-
-    def _drop_old(self) -> None:
-        now = self.context.clock.now()
-        self._wishes = {name: wish for name, wish in self._wishes.items() if wish.expires > now}
-
     async def _announce(self) -> None:
         await self.context.writer.run(
             "announce", lambda transaction: transaction.change("people", "sign-ins")
         )
-
-
-def _shown(name: str, wish: _Wish) -> SignIn:
-    state: Literal["waiting", "approved", "refused"] = "waiting"
-    if wish.refused:
-        state = "refused"
-    elif wish.person is not None:
-        state = "approved"
-    return SignIn(id=name, digits=None, expires=wish.expires, where=wish.where, state=state)
