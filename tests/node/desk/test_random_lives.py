@@ -177,13 +177,17 @@ class Node:
 
 
 def _people(transaction: Transaction) -> None:
+    by = None
     for person in PEOPLE:
-        facts = say.PersonFacts(person=person, name=person, role="owner", at=1)
+        facts = say.PersonFacts(person=person, name=person, role="owner", by=by, at=1)
         transaction.append(EntryType.PERSON, facts)
         transaction.append(
             EntryType.SPEAKS_FOR,
-            say.SpeaksForFacts(node=transaction.identity.key.node_id, person=person, on=True, at=1),
+            say.SpeaksForFacts(
+                node=transaction.identity.key.node_id, person=person, on=True, by=by, at=1
+            ),
         )
+        by = PEOPLE[0]
 
 
 def entries(home: Path, kind: EntryType) -> list[Any]:

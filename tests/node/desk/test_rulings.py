@@ -20,6 +20,7 @@ from sync.log.entry import NodeKey, seal
 from sync.log.facts import (
     AskFacts,
     AskText,
+    MemberFacts,
     PersonFacts,
     Quorum,
     SpeaksForFacts,
@@ -46,6 +47,7 @@ class Home:
         self.id = ask_name(opened.identity.key.node_id, 1)
         self.heads: dict[str, Head] = {}
         with self.job() as transaction:
+            _founded(transaction)
             for person, number in PEOPLE.items():
                 _joined(transaction, person, key(number))
             facts = AskFacts(
@@ -105,14 +107,29 @@ class Home:
         return row.state, row.outcome
 
 
+def _founded(transaction: Transaction) -> None:
+    now, here = transaction.now, transaction.identity.key.node_id
+    transaction.append(
+        EntryType.PERSON, PersonFacts(person="eve", name="Eve", role="owner", at=now)
+    )
+    transaction.append(
+        EntryType.SPEAKS_FOR, SpeaksForFacts(node=here, person="eve", on=True, at=now)
+    )
+
+
 def _joined(transaction: Transaction, person: str, node: NodeKey) -> None:
     now = transaction.now
     transaction.append(
-        EntryType.PERSON, PersonFacts(person=person, name=person, role="member", at=now)
+        EntryType.MEMBER,
+        MemberFacts(node_key=node.public, certificate=b"der", machine=person, by="eve", at=now),
+    )
+    transaction.append(
+        EntryType.PERSON,
+        PersonFacts(person=person, name=person, role="member", by="eve", at=now),
     )
     transaction.append(
         EntryType.SPEAKS_FOR,
-        SpeaksForFacts(node=node.node_id, person=person, on=True, at=now),
+        SpeaksForFacts(node=node.node_id, person=person, on=True, by="eve", at=now),
     )
 
 
@@ -188,7 +205,7 @@ def test_a_node_that_does_not_speak_for_the_person_does_not_count(home: Home) ->
         (head,) = transaction.row("SELECT head FROM speaks_for WHERE person = 'ann'")
         transaction.append(
             EntryType.SPEAKS_FOR,
-            SpeaksForFacts(node=node, person="ann", on=False, replaces=head, at=1),
+            SpeaksForFacts(node=node, person="ann", on=False, replaces=head, by="eve", at=1),
         )
     assert home.vote("ann", "deny") == "not_allowed"
     assert home.stands() == ("waiting", None)
@@ -199,7 +216,7 @@ def test_a_role_of_a_newer_node_may_only_look(home: Home) -> None:
         (head,) = transaction.row("SELECT head FROM person WHERE id = 'ann'")
         transaction.append(
             EntryType.PERSON,
-            PersonFacts(person="ann", name="ann", role="guardian", replaces=head, at=1),
+            PersonFacts(person="ann", name="ann", role="guardian", replaces=head, by="eve", at=1),
         )
     assert home.vote("ann", "deny") == "not_allowed"
     assert home.vote("bob", "allow") == "counted"
