@@ -1,7 +1,8 @@
 """Opening a store, and the genesis of a fleet on a machine's first start."""
 
+import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,9 @@ from node.store.migrations import migrate
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
 from sync.log.entry import NodeKey
-from sync.log.facts import GenesisFacts
+from sync.log.facts import CertificateFacts, GenesisFacts
 from sync.log.kinds import EntryType
+from sync.net.certificate import certificate_of
 
 FLEET_BYTES = 16
 STORE_ID_BYTES = 16
@@ -56,9 +58,10 @@ def open_store(
         values = dict(
             connection.execute("SELECT name, value FROM local WHERE name IN ('fleet', 'store_id')")
         )
-        (name,) = connection.execute(
-            "SELECT name FROM node WHERE public_key = ?", (key.public,)
-        ).fetchone() or (None,)
+        fleet = values["fleet"]
+        name = _machine(connection, key, machine)
+        if name is not None:
+            _state_certificate(connection, Identity(key=key, fleet=fleet), clock, random)
     except (sqlite3.Error, AskmeshError) as error:
         connection.close()
         raise failure(error) from None
@@ -70,11 +73,65 @@ def open_store(
         )
     return Opened(
         connection=connection,
-        identity=Identity(key=key, fleet=values["fleet"]),
+        identity=Identity(key=key, fleet=fleet),
         store_id=values["store_id"].decode(),
         clock=clock,
         machine=name,
     )
+
+
+def _machine(connection: sqlite3.Connection, key: NodeKey, machine: str) -> str | None:
+    """Return this machine's name; None: the store is not this key's."""
+    row = connection.execute("SELECT name FROM node WHERE public_key = ?", (key.public,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    # The fleet may have taken back that we were ever let in; our log is still ours.
+    written = connection.execute("SELECT 1 FROM entry WHERE author = ?", (key.node_id,)).fetchone()
+    return None if written is None else machine
+
+
+def _state_certificate(
+    connection: sqlite3.Connection,
+    identity: Identity,
+    clock: Clock,
+    random: Callable[[int], bytes],
+) -> None:
+    """Say what our certificate is, where no statement does: without it nobody can link to us."""
+    certificate = certificate_of(identity.key)
+    row = connection.execute(
+        "SELECT certificate FROM node WHERE id = ? AND removed IS NULL", (identity.name,)
+    ).fetchone()
+    if row is None or row[0] == certificate:
+        return
+    with _writing(connection, identity, clock, random) as transaction:
+        transaction.append(
+            EntryType.CERTIFICATE,
+            CertificateFacts(certificate=certificate, at=transaction.now),
+        )
+
+
+@contextlib.contextmanager
+def _writing(
+    connection: sqlite3.Connection,
+    identity: Identity,
+    clock: Clock,
+    random: Callable[[int], bytes],
+) -> Iterator[Transaction]:
+    """One transaction: whole, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield Transaction(
+            connection,
+            identity=identity,
+            now=clock.now(),
+            wall=clock.times.wall_ms(),
+            random=random,
+        )
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _both_or_none(home: Path, *, key: bool) -> None:
@@ -100,15 +157,7 @@ def _found(
     """Write the genesis: one transaction, or nothing."""
     entropy = random(RECOVERY_BYTES)
     fleet = random(FLEET_BYTES)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        transaction = Transaction(
-            connection,
-            identity=Identity(key=key, fleet=fleet),
-            now=clock.now(),
-            wall=clock.times.wall_ms(),
-            random=random,
-        )
+    with _writing(connection, Identity(key=key, fleet=fleet), clock, random) as transaction:
         transaction.keep("fleet", fleet)
         transaction.keep("store_id", random(STORE_ID_BYTES).hex().encode())
         transaction.keep(ENTROPY, entropy)
@@ -119,11 +168,7 @@ def _found(
                 node_key=key.public,
                 recovery_key=recovery_key(entropy).public,
                 machine=machine,
+                certificate=certificate_of(key),
                 at=transaction.now,
             ),
         )
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise

@@ -14,8 +14,9 @@ from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, recovery_key, re
 from node.store.rebuild import compare
 from sync.errors import StoreError
 from sync.log.entry import decode, verify
-from sync.log.facts import GenesisFacts, read
+from sync.log.facts import CertificateFacts, GenesisFacts, read
 from sync.log.kinds import EntryType
+from sync.net.certificate import certificate_of
 from tests.node.store.stores import SetTimes, found, looked, mode
 from tests.running import ROOT, RunningNode
 
@@ -37,6 +38,7 @@ def test_the_first_entry_says_all_a_fleet_begins_with(tmp_path: Path) -> None:
         node_key=opened.identity.key.public,
         recovery_key=recovery_key(entropy).public,
         machine="box",
+        certificate=certificate_of(opened.identity.key),
         at=1_800_000_000_000,
     )
     assert len(entropy) == RECOVERY_BYTES
@@ -55,6 +57,24 @@ def test_a_second_start_founds_nothing(tmp_path: Path) -> None:
         "box",
     )
     assert looked(tmp_path, "SELECT count(*) FROM entry") == [(1,)]
+
+
+def test_a_fleet_without_a_certificate_states_it_at_the_next_start_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before_machines_were_paired:
+        before_machines_were_paired.setattr("node.founding.certificate_of", lambda _key: b"")
+        before_machines_were_paired.setattr("node.founding._state_certificate", lambda *_: None)
+        found(tmp_path).connection.close()
+    assert looked(tmp_path, "SELECT certificate FROM node") == [(None,)]
+    for _ in range(2):
+        opened = found(tmp_path)
+        opened.connection.close()
+        certificate = certificate_of(opened.identity.key)
+        assert looked(tmp_path, "SELECT certificate FROM node") == [(certificate,)]
+    said = looked(tmp_path, "SELECT facts FROM entry WHERE type = 7")
+    assert [read(CertificateFacts, row[0]).certificate for row in said] == [certificate]  # type: ignore[arg-type]
+    assert compare(tmp_path) == []
 
 
 def test_the_clock_goes_on_where_it_stood(tmp_path: Path) -> None:
