@@ -10,7 +10,7 @@ from sync.limits import (
     BACKOFF_FIRST_S,
     BACKOFF_MAX_S,
     FULL_MESH,
-    LINKS_WANTED,
+    LINKS_DIALLED,
 )
 from sync.net.ledger import Address
 
@@ -98,22 +98,17 @@ def second_stays(first: Side, second: Side) -> bool:
 
 
 def wanted(
-    members: Iterable[bytes],
-    linked: Iterable[bytes],
-    homes: Iterable[bytes],
-    drawn: Mapping[bytes, float],
+    members: Iterable[bytes], homes: Iterable[bytes], lots: Mapping[bytes, float]
 ) -> set[bytes]:
     """Return whom to dial: everyone in a small fleet, else a few, and homes of open asks.
 
-    `drawn` gives each member a lot that stays for a while: those with the lowest are
-    dialled. A link that is there already, dialled by the other, counts as well.
+    `lots` gives each member a number that stays for a while: the lowest are dialled.
     """
     everyone = set(members)
     if len(everyone) < FULL_MESH:
         return everyone
-    there = everyone & set(linked)
-    lots = sorted(everyone, key=lambda node: (drawn.get(node, 1.0), node))
-    return (everyone & set(homes)) | set(lots[:LINKS_WANTED]) | there
+    drawn = sorted(everyone, key=lambda node: (lots.get(node, 1.0), node))
+    return (everyone & set(homes)) | set(drawn[:LINKS_DIALLED])
 
 
 def chance_of(random: Callable[[int], bytes]) -> Chance:

@@ -91,10 +91,11 @@ class Discovery:
         self._near: list[Interface] = []
         self._engine: AsyncZeroconf | None = None
         self._browser: AsyncServiceBrowser | None = None
+        self._looking = 0
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Begin to look for others; returns before anything is found."""
         if self._task is None:
             self._task = asyncio.create_task(self._run())
@@ -120,14 +121,15 @@ class Discovery:
 
     async def offers(self, seconds: float = 2.0) -> list[Offered]:
         """Return who shows a pairing code; looks for so long."""
-        for_this_only = self._task is None
-        await self.start()
+        self._looking += 1
+        self.start()
         self._again.set()
-        await asyncio.sleep(seconds)
-        found = sorted(self._offers.values(), key=lambda offer: (offer.name, offer.sid))
-        if for_this_only and self._announced is None:
-            await self.stop()
-        return found
+        try:
+            await asyncio.sleep(seconds)
+            return sorted(self._offers.values(), key=lambda offer: (offer.name, offer.sid))
+        finally:
+            self._looking -= 1
+            self._again.set()
 
     # --- asking and telling, again and again ------------------------------------------------
 
@@ -135,6 +137,12 @@ class Discovery:
         while True:
             self._again.clear()
             try:
+                if self._announced is None and not self._looking:
+                    # Alone: there is nobody to find, so nothing leaves this machine.
+                    await self._shut()
+                    self.state = "off"
+                    await self._again.wait()
+                    continue
                 await self._refresh()
                 self.state = "on"
             except (OSError, Error, TimeoutError, RuntimeError, ValueError) as error:

@@ -5,72 +5,34 @@ same. Nothing here decides about entries: links run `sync.wire.session.Session` 
 `Ledger`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
 
-import msgspec
-
+from sync.errors import AskmeshError
+from sync.limits import REDRAW_S
 from sync.log.entry import Entry, NodeKey
-from sync.net.discovery import Offered
-from sync.net.ledger import Address, Ledger
+from sync.net import interfaces
+from sync.net.clocks import Clocks, system
+from sync.net.dialling import chance_of, wanted
+from sync.net.discovery import Announced, Discovery, Offered
+from sync.net.keeper import Keeper, LinkState, LinkStatus
+from sync.net.ledger import Address, Ledger, Member
+from sync.net.links import Links
+from sync.net.listener import Listener
+from sync.net.settings import Callbacks, Settings
+from sync.net.tls import Keyring, Trust
+from sync.net.watch import Watch
 
+__all__ = ["Callbacks", "LinkState", "LinkStatus", "Mesh", "Settings"]
 
-class LinkState(Enum):
-    """How the link to one member stands."""
+ENDED_HERE: Final = 4085
+REFUSALS_LOGGED_S: Final = 600.0
+"""One line for each address in this time: a removed machine goes on trying."""
+REFUSALS_KEPT: Final = 64
 
-    CONNECTED = "connected"
-    DIALLING = "dialling"
-    WAITING = "waiting"
-    """Between two tries, or not dialled from here (a fleet larger than a full mesh)."""
-
-
-class LinkStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the link to one member stands, for persons."""
-
-    state: LinkState
-    address: str | None = None
-    """`host:port` of the other end, now or at the last link."""
-    round_trip_ms: float | None = None
-    behind_us: int = 0
-    """Entries it has told of that are not here yet."""
-    behind_them: int = 0
-    """Entries here that it has not acknowledged."""
-    version: str | None = None
-    skew_ms: int | None = None
-    """How far its clock is ahead of ours."""
-    trouble: str | None = None
-    """Why there is no link, or what hinders this one; a sentence."""
-    since: int | None = None
-    """Judging clock: since when the state is as it is."""
-    last_heard: int | None = None
-    """Judging clock: when it last said anything on a link."""
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a mesh is told once. Tests use smaller times."""
-
-    version: str
-    machine: str
-    boot: str
-    """Names this run of this machine: another value means that it restarted."""
-    bind: str | None = None
-    port: int = 7717
-    mdns: bool = True
-    interfaces: tuple[str, ...] | None = None
-    """Names of the only interfaces mDNS may use; None: all that fit."""
-
-
-class Callbacks(msgspec.Struct, frozen=True, kw_only=True):
-    """What the mesh tells the node. All are called on the event loop and return at once."""
-
-    heard: Callable[[bytes, bytes, bytes], None]
-    """Signed presence came: raw, signature, from which node's link. Not checked."""
-    carried: Callable[[bytes, bytes, bytes], None]
-    """A signed letter came: raw, signature, from which node's link. Not checked."""
-    changed: Callable[[bytes | None], None]
-    """The status of a member's link changed; None: the port, mDNS or several did."""
-    homes: Callable[[], Iterable[bytes]] = tuple
-    """Homes of open asks: a large fleet keeps links to these besides random ones."""
+_log = logging.getLogger("askmesh.link")
 
 
 class Mesh:
@@ -84,8 +46,43 @@ class Mesh:
         callbacks: Callbacks,
         *,
         random: Callable[[int], bytes],
+        clocks: Clocks = system,
     ) -> None:
-        raise NotImplementedError
+        self._ledger = ledger
+        self._settings = settings
+        self._callbacks = callbacks
+        self._chance = chance_of(random)
+        self._keyring = Keyring(key)
+        self._trust = Trust(self._keyring)
+        self._keepers: dict[bytes, Keeper] = {}
+        self._links = Links(ledger, self._keepers, callbacks, settings, random=random)
+        self._listener = Listener(
+            self._trust, self._links.taken, self._refused, bind=settings.bind, port=settings.port
+        )
+        self._discovery = Discovery(
+            key.node_id,
+            self.sighted,
+            random=random,
+            bind=settings.bind,
+            only=settings.interfaces,
+            every=settings.announce_s,
+        )
+        self._watch = Watch(
+            clocks,
+            tick=self._tick,
+            woke=self._woke,
+            moved=self._moved,
+            tick_s=settings.tick_s,
+            poll_s=settings.network_poll_s,
+        )
+        self._fleet = b""
+        self._lots: dict[bytes, float] = {}
+        self._drawn_at = 0.0
+        self._pairing: tuple[bytes, int] | None = None
+        self._asked_to_listen = False
+        self._stale = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+        self._refusals: dict[str, float] = {}
 
     # --- from the node ------------------------------------------------------------------
 
@@ -94,67 +91,246 @@ class Mesh:
 
         Raises nothing for the network's faults.
         """
-        raise NotImplementedError
+        await self._read_members()
+        self._following = asyncio.create_task(self._follow_members())
+        self._following.add_done_callback(_report)
+        self._watch.start()
 
     async def stop(self) -> None:
-        """Say goodbye on every link and close everything, within about a second."""
-        raise NotImplementedError
+        """Say goodbye on every link and close everything, within about two seconds."""
+        await self._watch.stop()
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+        for keeper in self._keepers.values():
+            keeper.want(wanted=False)
+        await asyncio.gather(self._links.stop(), self._discovery.stop())
+        await asyncio.gather(*(keeper.stop() for keeper in self._keepers.values()))
+        await self._listener.close()
 
     async def listen(self) -> int:
-        """Open the listener, if it is not open yet, and return its port (pairing tells it)."""
-        raise NotImplementedError
+        """Open the listener, if it is not open yet, and return its port (pairing tells it).
+
+        Raises `OSError` when no port can be had.
+        """
+        self._asked_to_listen = True
+        port = await self._listener.open()
+        self._announce()
+        return port
 
     def members_changed(self) -> None:
         """Read members, fleet and addresses again; close at once what may not stay."""
-        raise NotImplementedError
+        self._stale.set()
 
     def push(self, entries: Sequence[Entry], source: bytes | None = None) -> None:
         """Send entries that were just committed; `source`: the node they came from."""
-        raise NotImplementedError
+        for link in self._links.kept():
+            lacking = self._lacking(link.member.node, entries, source)
+            if lacking:
+                link.push(lacking)
 
     def presence(self, raw: bytes, signature: bytes, *, without: bytes | None = None) -> None:
         """Send signed presence on every link but the one to `without`."""
-        raise NotImplementedError
+        for link in self._links.kept():
+            if link.member.node != without:
+                link.presence(raw, signature)
 
     def send_letter(self, to: bytes, raw: bytes, signature: bytes, *, relay: bool = True) -> bool:
         """Send a signed letter to a node, or (`relay`) to all linked ones to pass on.
 
         False: it went out on no link.
         """
-        raise NotImplementedError
+        links = self._links.kept()
+        chosen = [link for link in links if link.member.node == to] or (links if relay else [])
+        for link in chosen:
+            link.letter(raw, signature)
+        return bool(chosen)
 
     def pairing(self, sid: bytes | None, port: int = 0) -> None:
         """Announce that a pairing listener waits at `port` (None: no more)."""
-        raise NotImplementedError
+        self._pairing = None if sid is None else (sid, port)
+        if sid is None:
+            self._asked_to_listen = False
+            self._stale.set()
+        self._announce()
 
     async def offers(self, seconds: float = 2.0) -> list[Offered]:
         """Return the machines near by that show a pairing code (none without mDNS)."""
-        raise NotImplementedError
+        return await self._discovery.offers(seconds) if self._settings.mdns else []
 
     def sighted(self, node: bytes, addresses: Sequence[Address] = ()) -> None:
         """A hint that a node is (at these addresses): dial it now."""
-        raise NotImplementedError
+        keeper = self._keepers.get(node)
+        if keeper is not None:
+            keeper.sighted(addresses)
 
     # --- for persons --------------------------------------------------------------------
 
     def status(self, node: bytes) -> LinkStatus | None:
         """How the link to a node stands; None: there never was an attempt."""
-        raise NotImplementedError
+        keeper = self._keepers.get(node)
+        return None if keeper is None else keeper.status()
 
     def linked(self) -> list[bytes]:
         """The nodes with a live link now."""
-        raise NotImplementedError
+        return [link.member.node for link in self._links.kept()]
 
     @property
     def port(self) -> int | None:
         """Where links are taken; None: they are not."""
-        raise NotImplementedError
+        return self._listener.port
 
     @property
     def mdns(self) -> str:
         """`on`, `off`, or the sentence why it does not work."""
-        raise NotImplementedError
+        return self._discovery.state
 
     def addresses(self) -> list[str]:
         """Our own addresses that others can use (no port)."""
-        raise NotImplementedError
+        only = self._settings.interfaces
+        return interfaces.told(interfaces.read(), bind=self._settings.bind, only=only)
+
+    def _lacking(
+        self, peer: bytes, entries: Sequence[Entry], source: bytes | None
+    ) -> Sequence[Entry]:
+        """Our own go to everyone; what we learned, only to those who hear it from nobody else."""
+        own = self._ledger.node
+        if all(entry.header.author == own for entry in entries):
+            return entries
+        hears = {peer, *self._callbacks.links_of(peer)}
+        return [
+            entry
+            for entry in entries
+            if entry.header.author == own or (peer != source and entry.header.author not in hears)
+        ]
+
+    def _refused(self, host: str, why: str) -> None:
+        """Say in the log who was not let in, once in a while for each address."""
+        now = asyncio.get_running_loop().time()
+        if now - self._refusals.get(host, -REFUSALS_LOGGED_S) < REFUSALS_LOGGED_S:
+            return
+        self._refusals[host] = now
+        if len(self._refusals) > REFUSALS_KEPT:
+            self._refusals.pop(next(iter(self._refusals)))
+        _log.warning("a link from %s was not let in: %s", host, why)
+
+    # --- what changes -------------------------------------------------------------------
+
+    async def _follow_members(self) -> None:
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            await self._read_members()
+            for keeper in self._keepers.values():
+                keeper.wake()
+
+    async def _read_members(self) -> None:
+        try:
+            members = await self._ledger.members()
+        except AskmeshError as error:
+            _log.warning("the members cannot be read: %s", error.sentence)
+            return
+        if self._ledger.fleet != self._fleet:
+            # Joined or left: nothing of the former fleet fits any more.
+            self._fleet = self._ledger.fleet
+            self._links.forget()
+            self._keep({})
+        self._trust.set(members)
+        self._keep({one.node: one for one in members if not one.removed})
+        self._choose()
+        await self._listen(needed=bool(members) or self._asked_to_listen)
+        self._announce()
+        self._callbacks.changed(None)
+
+    def _keep(self, members: dict[bytes, Member]) -> None:
+        """Have a keeper for each of these, and no link to anyone else."""
+        for node in [node for node in self._keepers if node not in members]:
+            self._keepers.pop(node).want(wanted=False)
+            self._lots.pop(node, None)
+        for link in self._links:
+            if link.member.node not in members:
+                self._links.dismiss(link)
+        for node, member in members.items():
+            if node in self._keepers:
+                self._keepers[node].member = member
+                continue
+            self._lots[node] = self._chance()
+            self._keepers[node] = Keeper(
+                member,
+                self._ledger,
+                self._keyring,
+                run=self._links.dialled,
+                changed=self._callbacks.changed,
+                chance=self._chance,
+                backoff=self._settings.backoff_s,
+            )
+
+    def _choose(self) -> None:
+        chosen = wanted(self._keepers, self._callbacks.homes(), self._lots)
+        for node, keeper in self._keepers.items():
+            keeper.want(wanted=node in chosen)
+
+    async def _listen(self, *, needed: bool) -> None:
+        try:
+            if needed:
+                await self._listener.open()
+            else:
+                await self._listener.close()
+        except OSError as error:
+            _log.warning("no links can be taken: %s", error.strerror or error)
+
+    def _announce(self) -> None:
+        port = self._listener.port
+        if not self._settings.mdns:
+            return
+        if port is None or not (self._keepers or self._pairing):
+            self._discovery.announce(None)
+            return
+        sid, pairing_port = self._pairing or (None, 0)
+        self._discovery.announce(
+            Announced(port=port, sid=sid, pairing_port=pairing_port, name=self._settings.machine)
+        )
+        self._discovery.start()
+
+    def _refused(self, host: str, why: str) -> None:
+        """Say in the log who was not let in, once in a while for each address."""
+        now = asyncio.get_running_loop().time()
+        if now - self._refusals.get(host, -REFUSALS_LOGGED_S) < REFUSALS_LOGGED_S:
+            return
+        self._refusals[host] = now
+        if len(self._refusals) > REFUSALS_KEPT:
+            self._refusals.pop(next(iter(self._refusals)))
+        _log.warning("a link from %s was not let in: %s", host, why)
+
+    # --- time and network -----------------------------------------------------------------
+
+    def _tick(self) -> None:
+        for link in self._links:
+            link.tick()
+        now = asyncio.get_running_loop().time()
+        if now - self._drawn_at >= REDRAW_S:
+            self._drawn_at = now
+            self._lots = {node: self._chance() for node in self._keepers}
+            self._choose()
+
+    def _woke(self) -> None:
+        for link in self._links:
+            link.drop(ENDED_HERE, "This machine slept.")
+        self._redial()
+
+    def _moved(self, gone: set[str]) -> None:
+        for link in self._links:
+            if link.local in gone:
+                link.drop(ENDED_HERE, "The address of this machine changed.")
+        self._redial()
+
+    def _redial(self) -> None:
+        for keeper in self._keepers.values():
+            keeper.wake()
+        self._discovery.network_changed()
+        self._callbacks.changed(None)
+
+
+def _report(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("the members are not followed any more", exc_info=task.exception())

@@ -1,0 +1,1 @@
+"""The sessions of a node's links: what they share, and how each is begun."""
