@@ -102,7 +102,9 @@ class Machine:
         founder = self._fleet.founder
         if create and founder is not None:
             _enter(opened.connection, founder.identity.fleet)
-            self.identity = Identity(key=opened.identity.key, fleet=founder.identity.fleet)
+            self.identity: Identity = msgspec.structs.replace(
+                opened.identity, fleet=founder.identity.fleet
+            )
         else:
             self.identity = opened.identity
         self.id = self.identity.name
