@@ -11,6 +11,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -125,14 +126,21 @@ class Listener:
                 continue
             if len(self._pending) >= HANDSHAKES_PENDING:
                 # The oldest has had the most time; an honest one needs milliseconds.
-                next(iter(self._pending)).cancel()
+                oldest = next(iter(self._pending))
+                del self._pending[oldest]
+                oldest.cancel()
             task = loop.create_task(self._handshake(connection, address[0]))
             self._pending[task] = None
-            task.add_done_callback(self._done)
+            task.add_done_callback(partial(self._done, connection))
+            # Accepting does not give way by itself while more are waiting.
+            await asyncio.sleep(0)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
         self._pending.pop(task, None)
-        if not task.cancelled() and task.exception() is not None:
+        if task.cancelled():
+            connection.close()
+        elif task.exception() is not None:
+            connection.close()
             _log.error("a handshake failed", exc_info=task.exception())
 
     async def _handshake(self, connection: socket.socket, host: str) -> None:
@@ -153,9 +161,6 @@ class Listener:
         except (OSError, TimeoutError) as error:
             self._refused(host, why_refused(error))
             return
-        except BaseException:
-            connection.close()
-            raise
         self._unasked[transport] = loop.call_later(HANDSHAKE_S, self._silent, transport)
 
     def _silent(self, transport: asyncio.BaseTransport) -> None:

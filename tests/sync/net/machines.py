@@ -18,9 +18,7 @@ def keyring(number: int) -> Keyring:
 def member(number: int, *, removed: bool = False) -> Member:
     """That machine as others know it."""
     ring = keyring(number)
-    return Member(
-        node=ring.node, certificate=ring.certificate, name=f"m{number}", removed=removed
-    )
+    return Member(node=ring.node, certificate=ring.certificate, name=f"m{number}", removed=removed)
 
 
 def at(port: int, host: str = HERE) -> Address:

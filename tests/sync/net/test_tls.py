@@ -139,9 +139,7 @@ async def test_a_member_cannot_vouch_for_another(*, authority: bool) -> None:
 async def test_a_pinned_authority_s_child_is_refused_too() -> None:
     """Even where a pin was an authority's by mistake, only the pinned bytes count."""
     above = Issued(2, 2, authority=True)
-    trust = letting_in(
-        Member(node=above.node, certificate=above.certificate, name="authority")
-    )
+    trust = letting_in(Member(node=above.node, certificate=above.certificate, name="authority"))
     async with serving(trust) as port:
         child = Issued(9, 2, authority=False)
         try:
