@@ -2,32 +2,24 @@
 
 import sqlite3
 
-from sync.decide.people import Act, Person, Role, may, reach
+from node.store import membership_tables
+from sync.decide.people import Act, Person, may, reach
+from sync.decide.rights import role_of
 
 
 def everyone(connection: sqlite3.Connection) -> dict[str, Person]:
     """Return all persons by id, ended ones too."""
     return {
-        person: Person(id=person, name=name, role=_role(role), ended=bool(ended))
+        person: Person(id=person, name=name, role=role_of(role), ended=bool(ended))
         for person, name, role, ended in connection.execute(
             "SELECT id, name, role, ended FROM person"
         )
     }
 
 
-def _role(word: str) -> Role:
-    """Return a role; one that only a newer askmesh knows may see and nothing else."""
-    return next((role for role in Role if role.value == word), Role.VIEWER)
-
-
 def heads(connection: sqlite3.Connection) -> list[bytes]:
     """Return the membership heads a final names: it is checked as of these."""
-    return [
-        bytes(head)
-        for (head,) in connection.execute(
-            "SELECT head FROM person UNION SELECT head FROM speaks_for ORDER BY 1"
-        )
-    ]
+    return membership_tables.heads(connection)
 
 
 def speaks_for(connection: sqlite3.Connection, node: str, person: str) -> bool:
@@ -39,8 +31,35 @@ def speaks_for(connection: sqlite3.Connection, node: str, person: str) -> bool:
 
 
 def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, str | None]:
-    """Return how many persons could answer now, and why nobody could."""
-    return reach((person for person in everyone(connection).values() if not person.ended), role)
+    """Return how many persons could answer now, and why nobody could.
+
+    Someone whom no machine speaks for has nowhere to answer from.
+    """
+    everybody = everyone(connection)
+    with_machine = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live")
+    return reach((everybody[one] for (one,) in with_machine if one in everybody), role)
+
+
+def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str]:
+    """Return what two people changed at the same time, for who may settle it."""
+    if not may(viewer, Act.RULES):
+        return []
+    found = [
+        f"Two changes were made to {name} at the same time; the stricter counts until an owner"
+        " settles it."
+        for (name,) in connection.execute(
+            "SELECT name FROM person WHERE split AND NOT ended"
+            " UNION SELECT person.name FROM speaks_for JOIN person ON person.id = person"
+            " WHERE speaks_for.split ORDER BY 1"
+        )
+    ]
+    (rules,) = connection.execute("SELECT count(*) FROM rules WHERE in_force").fetchone()
+    if rules > 1:
+        found.append(
+            f"{rules} rules files were applied at the same time and are all in force: the"
+            " strictest counts. Apply the one that is meant, to settle it."
+        )
+    return found
 
 
 def may_answer(person: Person) -> bool:

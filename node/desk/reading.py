@@ -10,7 +10,7 @@ import msgspec
 
 from node import limits
 from node.desk.context import Context
-from node.desk.persons import reachable
+from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.rules_store import RulesStore
 from node.desk.views import Looking, as_object
@@ -66,7 +66,10 @@ class Reading:
                 rules=rules,
                 fleet=self.context.fleet.view(connection, looking.now),
                 counts=looking.counts(),
-                banners=banners(connection, looking.now),
+                banners=[
+                    *banners(connection, looking.now),
+                    *conflicts(connection, looking.viewer),
+                ],
             )
 
         return await self.context.reader.run(read)

@@ -1,13 +1,16 @@
 """The rules in force: kept in the log, parsed once a version."""
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from node.desk import persons
 from node.desk.context import Context
-from node.gate.rules import Rules, parse, version_of
+from node.gate.match import Glob
+from node.gate.rules import EMPTY, Rule, Rules, RulesRefused, parse, version_of
 from node.store.transaction import Transaction
 from sync.decide.people import Act, may
 from sync.errors import Conflict, NotAllowed
@@ -18,12 +21,24 @@ from web.desk import Viewer
 from web.views import RulesView
 
 Result = TypeVar("Result")
-Record = tuple[bytes, str, str, str, str, int]
-"""Entry hash, name, version, source, the name of who applied them, when."""
-LATEST = (
-    "SELECT entry, rules.name, version, source, coalesce(person.name, rules.person), rules.at"
-    " FROM rules LEFT JOIN person ON person.id = rules.person ORDER BY place DESC LIMIT 1"
+
+_log = logging.getLogger("askmesh.rules")
+
+IN_FORCE = (
+    "SELECT entry, rules.name, source, coalesce(person.name, rules.person), rules.at"
+    " FROM rules LEFT JOIN person ON person.id = rules.person WHERE in_force ORDER BY place DESC"
 )
+ENTRIES = "SELECT entry FROM rules WHERE in_force ORDER BY place DESC"
+
+
+class Record(NamedTuple):
+    """One version in force."""
+
+    entry: bytes
+    name: str
+    source: str
+    by: str
+    at: int
 
 
 class RulesMoved(Conflict):
@@ -37,9 +52,12 @@ class RulesStore:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self._parsed = parse("")
-        self.version: str | None = None
+        self._parsed = EMPTY
+
+    @property
+    def version(self) -> str | None:
         """Of the rules parsed last (None: none were ever applied)."""
+        return self._parsed.version if self._parsed.entries else None
 
     async def in_force(self) -> Rules:
         """Return the rules in force, as they stand in the store now."""
@@ -57,19 +75,17 @@ class RulesStore:
             except RulesMoved:
                 continue
 
-    async def _latest_parsed(self) -> tuple[Record | None, Rules]:
-        record = await self.context.reader.run(_latest)
-        if record is not None and record[2] != self.version:
-            _, name, version, source, _, _ = record
+    async def _latest_parsed(self) -> tuple[list[Record], Rules]:
+        records = await self.context.reader.run(_records)
+        if tuple(record.entry for record in records) != self._parsed.entries:
             # Many rules on one tool take half a second to hold against each other.
-            self._parsed = await asyncio.to_thread(parse, source, name)
-            self.version = version
-        return record, self._parsed
+            self._parsed = await asyncio.to_thread(_together, records)
+        return records, self._parsed
 
     async def view(self) -> RulesView | None:
         """Return the rules in force as they are shown."""
-        record, rules = await self._latest_parsed()
-        return None if record is None else _view(record, len(rules.rules))
+        records, rules = await self._latest_parsed()
+        return _view(records, rules) if records else None
 
     async def apply(
         self, viewer: Viewer, *, name: str, source: str, replaces: str | None
@@ -84,8 +100,8 @@ class RulesStore:
                     "Only an owner or an admin may apply rules.",
                     hint="Ask one of them to apply this file.",
                 )
-            before = _latest(transaction.connection)
-            in_force = None if before is None else before[2]
+            before = _records(transaction.connection)
+            in_force = _version(before) if before else None
             if replaces != in_force:
                 raise Conflict(
                     f"The rules in force are {in_force or 'none'}, not"
@@ -98,40 +114,85 @@ class RulesStore:
                     name=name,
                     version=version_of(source),
                     source_hash=sha256(source.encode()),
-                    replaces=None if before is None else before[0],
+                    replaces=before[0].entry if before else None,
+                    also=[record.entry for record in before[1:]],
                     by=viewer.person,
                     at=transaction.now,
                 ),
                 RulesText(source=source),
             )
             transaction.change("rules", version_of(source))
-            after = _latest(transaction.connection)
-            if after is None:
-                raise Conflict
-            return _view(after, len(parsed.rules))
+            after = _records(transaction.connection)
+            if [record.source for record in after] != [source]:
+                raise NotAllowed(
+                    "These rules could not be put into force from this machine.",
+                    hint="The fleet does not let this person do it here, or an owner has to"
+                    " settle rules that were applied at the same time.",
+                )
+            return _view(after, parsed)
 
         return await self.context.writer.run("apply_rules", job)
 
 
 def check_in_force(transaction: Transaction, rules: Rules) -> None:
     """Raise `RulesMoved` when other rules are in force in this transaction."""
-    record = _latest(transaction.connection)
-    if record is not None and record[2] != rules.version:
+    if tuple(bytes(entry) for (entry,) in transaction.rows(ENTRIES)) != rules.entries:
         raise RulesMoved
 
 
-def _latest(connection: sqlite3.Connection) -> Record | None:
-    record: Record | None = connection.execute(LATEST).fetchone()
-    return record
+def _records(connection: sqlite3.Connection) -> list[Record]:
+    return [Record(*row) for row in connection.execute(IN_FORCE)]
 
 
-def _view(record: Record, count: int) -> RulesView:
-    _, name, version, source, by_name, at = record
+def _version(records: list[Record]) -> str:
+    return "+".join(version_of(record.source) for record in records)
+
+
+def _together(records: list[Record]) -> Rules:
+    """The rules of all versions in force: siblings are all held against a call."""
+    if not records:
+        return EMPTY
+    first, *others = (_read(record) for record in records)
+    return replace(
+        first,
+        version=_version(records),
+        entries=tuple(record.entry for record in records),
+        siblings=tuple(others),
+    )
+
+
+def _read(record: Record) -> Rules:
+    """Parse rules; those that only a newer askmesh reads refuse every call."""
+    try:
+        return parse(record.source, record.name)
+    except RulesRefused:
+        _log.warning("the rules %s do not read; every call is refused", record.name)
+        refuse = Rule(
+            name="rules that do not read",
+            tool=Glob("*"),
+            conditions=(),
+            action="deny",
+            deadline_s=None,
+            reason="The rules in force were written for another askmesh and do not read here."
+            " Update askmesh on this machine, or apply rules that it reads.",
+            line=1,
+        )
+        version = version_of(record.source)
+        return Rules(name=record.name, version=version, source=record.source, rules=(refuse,))
+
+
+def _view(records: list[Record], rules: Rules) -> RulesView:
+    latest = records[0]
+    source = latest.source
+    if len(records) > 1:
+        source = "\n".join(
+            f"# --- {record.name}, applied by {record.by}\n{record.source}" for record in records
+        )
     return RulesView(
-        name=name,
-        version=version,
-        applied_at=at,
-        applied_by=by_name,
-        count=count,
+        name=latest.name,
+        version=_version(records),
+        applied_at=latest.at,
+        applied_by=latest.by,
+        count=sum(len(each.rules) for each in (rules, *rules.siblings)),
         source=source,
     )

@@ -119,6 +119,10 @@ class Rules:
     version: str
     source: str
     rules: tuple[Rule, ...]
+    entries: tuple[bytes, ...] = ()
+    """The log entries that put them into force; none: nobody ever applied any."""
+    siblings: tuple["Rules", ...] = ()
+    """Rules that others applied at the same time: they are in force too."""
     _of_tool: dict[str, tuple[Rule, ...]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -127,7 +131,14 @@ class Rules:
         """The first rule that matches the call; None when none does.
 
         With `cwd`, `ask` and `deny` rules see relative paths as the places they name.
+        Of siblings the strictest action counts.
         """
+        found = self._match(tool, arguments, cwd)
+        for sibling in self.siblings:
+            found = max(found, sibling.match(tool, arguments, cwd), key=_strictness)
+        return found
+
+    def _match(self, tool: str, arguments: object, cwd: str | None) -> Match | None:
         for rule in self._for(tool):
             if rule.applies(arguments, cwd):
                 return Match(
@@ -147,6 +158,11 @@ class Rules:
                 self._of_tool.clear()
             self._of_tool[tool] = picked
         return picked
+
+
+def _strictness(match: Match | None) -> int:
+    # Where no rule matches, the host decides: less than asking a person, more than allowing.
+    return ("allow", None, "ask", "deny").index(None if match is None else match.action)
 
 
 def version_of(source: str) -> str:
