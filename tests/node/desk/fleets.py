@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook
 from node.desk.sight import AllHere, FarSession, Sight
 from node.desk.sign_in import SignIns
+from node.desk.sign_in_far import consent
 from node.desk.signals import Signals
 from node.desk.sweeper import Sweeper
 from node.desk.views import Looking
@@ -223,6 +225,15 @@ class Machine:
             ).fetchone()[0]
         )
 
+    async def voted(self, ask: str) -> None:
+        """Wait until a vote on the ask is recorded here."""
+        with self.context.signals.of(ask) as changed:
+            while True:
+                changed.clear()
+                if await self.entries(EntryType.VOTE):
+                    return
+                await asyncio.wait_for(changed.wait(), 20)
+
     async def heads(self) -> dict[Place, int]:
         return await self.reader.run(
             lambda connection: {
@@ -274,6 +285,12 @@ class Fleet:
         await self.state((EntryType.PERSON, facts))
         for machine in machines:
             await self.give(machine, name)
+            await self.meet_all()
+            # Who has a machine already must say so from there as well.
+            node = self[machine].id
+            await self[machines[0]].writer.run(
+                "consent", partial(consent, viewer=viewer(name), node=node)
+            )
         await self.meet_all()
         return name
 
@@ -353,14 +370,14 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet_of(folder: Path, *names: str) -> AsyncIterator[Fleet]:
-    """Machines of one fleet, all Ann's, that have met."""
+async def fleet_of(folder: Path, *names: str, own: str | None = None) -> AsyncIterator[Fleet]:
+    """Machines of one fleet that have met, all of them Ann's (`own`: only this one)."""
     fleet = Fleet()
     async with AsyncExitStack() as stack:
         for name in names:
             machine = await fleet.add(folder, name)
             stack.push_async_callback(machine.close)
-            if machine is not fleet.founder:
+            if machine is not fleet.founder and own is None:
                 await fleet.give(name, fleet.ann)
         await fleet.meet_all()
         yield fleet

@@ -47,8 +47,7 @@ async def test_a_vote_waits_for_its_ruling(fleet: Fleet) -> None:
     ask = await desk.ask("approval")
     await fleet.meet("desk", "laptop")
     waiting = asyncio.create_task(laptop.vote(fleet.ann, ask, "allow", wait_s=30))
-    while not await laptop.entries(EntryType.VOTE):
-        await asyncio.sleep(0)
+    await laptop.voted(ask)
     await fleet.carry("laptop", "desk")
     assert not waiting.done()
     await fleet.carry("desk", "laptop")
@@ -93,8 +92,7 @@ async def test_an_answer_after_another_one_is_told_what_stands(fleet: Fleet) -> 
     await fleet.meet_all()
     await laptop.vote(fleet.ann, ask, "deny")
     voting = asyncio.create_task(phone.vote(bob, ask, "allow", wait_s=30))
-    while not await phone.entries(EntryType.VOTE):
-        await asyncio.sleep(0)
+    await phone.voted(ask)
     await fleet.meet_all()
     with pytest.raises(AskClosed) as raised:
         await asyncio.wait_for(voting, 20)
