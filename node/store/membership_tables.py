@@ -43,7 +43,7 @@ def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
     return settle(
         _stated(connection, fleet),
         founder=_founder(connection, fleet),
-        known=_forked(connection, fleet),
+        forked=_forked(connection, fleet),
     )
 
 
@@ -55,7 +55,7 @@ def settled_as_of(
         _stated(connection, fleet),
         heads,
         founder=_founder(connection, fleet),
-        known=_forked(connection, fleet),
+        forked=_forked(connection, fleet),
     )
 
 
@@ -101,14 +101,14 @@ def _founder(connection: sqlite3.Connection, fleet: bytes) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def _forked(connection: sqlite3.Connection, fleet: bytes) -> list[bytes]:
-    return [
-        sha256(header + signature)
-        for header, signature in connection.execute(
-            "SELECT header, signature FROM fork WHERE fleet = ? AND log = ?",
+def _forked(connection: sqlite3.Connection, fleet: bytes) -> dict[bytes, tuple[bytes, int]]:
+    return {
+        sha256(header + signature): (author, seq)
+        for author, seq, header, signature in connection.execute(
+            "SELECT author, seq, header, signature FROM fork WHERE fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
-    ]
+    }
 
 
 def _members(connection: sqlite3.Connection) -> dict[bytes, dict[int, int] | None]:

@@ -13,7 +13,7 @@ import msgspec
 from sync.decide.people import Person
 from sync.decide.rights import Heads, role_of, strictest
 from sync.decide.settling import Settling
-from sync.decide.statements import Ordered, Stated, order
+from sync.decide.statements import NOT_FORKED, Forked, Ordered, Stated, order
 from sync.limits import NAME_CHARACTERS
 from sync.log import facts as say
 from sync.log.chain import EMPTY, Head
@@ -113,14 +113,13 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settle(
-    statements: Iterable[Stated], *, founder: bytes | None = None, known: Iterable[bytes] = ()
+    statements: Iterable[Stated], *, founder: bytes | None = None, forked: Forked = NOT_FORKED
 ) -> Membership:
     """Return the fleet as these statements make it. Never raises for what they say.
 
     `founder` is the author of the fleet's genesis; without it there must be one genesis.
-    `known` are hashes of statements that will never be here (the other side of a fork).
     """
-    return _settled(order(statements, known), founder)
+    return _settled(order(statements, forked), founder)
 
 
 def as_of(
@@ -128,19 +127,18 @@ def as_of(
     heads: Iterable[bytes],
     *,
     founder: bytes | None = None,
-    known: Iterable[bytes] = (),
+    forked: Forked = NOT_FORKED,
 ) -> Membership | None:
     """Return the fleet as who named `heads` knew it; None while one of them is not here."""
-    gone = frozenset(known)
-    ordered = order(statements, gone)
+    ordered = order(statements, forked)
     wanted: set[int] = set()
     for head in heads:
         place = ordered.index.get(head)
         if place is not None:
             wanted |= {place, *ordered.upto(ordered.before[place])}
-        elif head not in gone:
+        elif head not in forked:
             return None
-    return _settled(order((ordered.all[place] for place in wanted), gone), founder)
+    return _settled(order((ordered.all[place] for place in wanted), forked), founder)
 
 
 def _settled(ordered: Ordered, founder: bytes | None) -> Membership:

@@ -76,13 +76,15 @@ class Ordered(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def order(statements: Iterable[Stated], known: Iterable[bytes] = ()) -> Ordered:
-    """Order statements by what they name; the same for whatever order they come in.
+Forked = Mapping[bytes, tuple[bytes, int]]
+"""By hash, whose log forked at which number: the other side, which is never here."""
+NOT_FORKED: Forked = {}
 
-    `known` are hashes that need not be waited for: the other side of a fork.
-    """
+
+def order(statements: Iterable[Stated], forked: Forked = NOT_FORKED) -> Ordered:
+    """Order statements by what they name; the same for whatever order they come in."""
     logs = _logs(statements)
-    parents = _parents(logs, frozenset(known))
+    parents = _parents(logs, forked)
     depth = _depths(parents)
     by_hash = {one.hash: one for log in logs.values() for one in log}
     everything = [by_hash[one] for one in sorted(depth, key=lambda one: (depth[one], one))]
@@ -124,16 +126,23 @@ def _logs(statements: Iterable[Stated]) -> dict[bytes, list[Stated]]:
     return logs
 
 
-def _parents(
-    logs: Mapping[bytes, list[Stated]], known: frozenset[bytes]
-) -> dict[bytes, frozenset[bytes]]:
-    """What each statement comes after: the heads it names, and its own log's last one."""
+def _parents(logs: Mapping[bytes, list[Stated]], forked: Forked) -> dict[bytes, frozenset[bytes]]:
+    """What each statement comes after: the heads it names, and its own log's last one.
+
+    For the other side of a fork stands what came before the fork: it would be waited for
+    without end.
+    """
     here = {one.hash for log in logs.values() for one in log}
-    parents = {
-        one.hash: frozenset(one.facts.heads) - (known - here)
-        for log in logs.values()
-        for one in log
-    }
+    instead: dict[bytes, frozenset[bytes]] = {}
+    for one, (author, seq) in forked.items():
+        if one not in here:
+            before = [other.hash for other in logs.get(author, ()) if other.seq < seq]
+            instead[one] = frozenset(before[-1:])
+    parents: dict[bytes, frozenset[bytes]] = {}
+    for log in logs.values():
+        for said in log:
+            named = (instead.get(head, {head}) for head in said.facts.heads)
+            parents[said.hash] = frozenset[bytes]().union(*named) - {said.hash}
     for log in logs.values():
         for earlier, later in pairwise(log):
             parents[later.hash] |= {earlier.hash}

@@ -1,0 +1,503 @@
+"""The fleet as its statements settle: rights, removals, conflicts, and no order of arrival."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sync.decide.membership import Membership, as_of, settle
+from sync.decide.people import Role
+from sync.decide.statements import Stated, stated
+from sync.log import facts as say
+from sync.log.kinds import EntryType
+from tests.sync.decide.histories import (
+    FOUNDER,
+    Machine,
+    founded,
+    genesis,
+    joined,
+    member,
+    node_of,
+    person,
+    removed,
+    rules,
+    speaks,
+)
+
+ROLES = [role.value for role in Role]
+
+
+def of_role(role: str) -> tuple[Machine, Machine]:
+    """A fleet of two machines: the owner's, and one that speaks for `bob` of this role."""
+    home = founded()
+    home.say(person("bob", role, by="ann"))
+    return home, joined(home, "lap", for_person="bob")
+
+
+# --- the beginning ----------------------------------------------------------------------
+
+
+def test_a_fleet_begins_with_a_machine_and_its_owner() -> None:
+    fleet = founded().fleet()
+    assert [node.name for node in fleet.nodes.values()] == ["home"]
+    assert fleet.person("ann") is not None
+    assert fleet.speaks(FOUNDER, "ann")
+    assert fleet.pending == frozenset()
+    assert len(fleet.heads) == 1
+
+
+def test_nothing_is_a_fleet_without_its_genesis() -> None:
+    home = Machine("home")
+    home.say(person("ann"))
+    home.say(speaks("home", "ann"))
+    assert home.fleet() == msgspec.structs.replace(Membership(), pending=frozenset())
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        person("eve"),
+        speaks("home", "ann"),
+        speaks("lap", "ann"),
+        genesis("home"),
+        person("eve", by="nobody"),
+        member("eve", "nobody"),
+        rules("r", "nobody"),
+        removed("lap", "nobody"),
+    ],
+)
+def test_the_words_without_a_person_hold_only_at_the_beginning(facts: say.Statement) -> None:
+    home = founded()
+    joined(home, "lap")
+    before = home.fleet()
+    home.say(facts)
+    assert told(home.fleet()) == told(before)
+
+
+@pytest.mark.parametrize("author", ["lap", "stranger"])
+def test_a_second_genesis_changes_nothing(author: str) -> None:
+    home = founded()
+    home.say(member("lap", "ann"))
+    before = home.fleet()
+    other = Machine(author)
+    other.say(genesis(author), heads=[])
+    home.hear(other)
+    assert told(home.fleet()) == told(before)
+    assert settle(home.known.values()) == Membership()
+
+
+def told(fleet: Membership) -> Membership:
+    """What there is but for which statements were the last."""
+    return msgspec.structs.replace(fleet, heads=(), pending=frozenset())
+
+
+# --- rights -----------------------------------------------------------------------------
+
+ACTS: dict[str, tuple[say.Statement, set[str]]] = {
+    "let a machine in": (member("new", "bob"), {"owner", "admin"}),
+    "remove a machine": (removed("third", "bob"), {"owner", "admin"}),
+    "remove an owner's machine": (removed("home", "bob"), {"owner"}),
+    "apply rules": (rules("v", "bob"), {"owner", "admin"}),
+    "make an owner": (person("new", "owner", by="bob"), {"owner"}),
+    "make an admin": (person("new", "admin", by="bob"), {"owner"}),
+    "make a member": (person("new", "member", by="bob"), {"owner", "admin"}),
+    "make a viewer": (person("new", "viewer", by="bob"), {"owner", "admin"}),
+    "make a role of a newer askmesh": (person("new", "guardian", by="bob"), {"owner"}),
+    "raise oneself": (person("bob", "owner", by="bob"), {"owner"}),
+    "lower an owner": (person("ann", "viewer", by="bob"), {"owner"}),
+    "end someone": (person("cid", "member", by="bob", ended=True), {"owner"}),
+    "speak for another": (speaks("third", "cid", by="bob"), {"owner"}),
+    "speak for an owner": (speaks("third", "ann", by="bob"), set()),
+    "speak for oneself": (speaks("third", "bob", by="bob"), {"owner", "admin"}),
+    "silence oneself": (speaks("lap", "bob", by="bob", on=False), set(ROLES)),
+    "silence another": (speaks("home", "ann", by="bob", on=False), {"owner"}),
+    "act as another": (rules("v", "ann"), set()),
+    "leave": (removed("lap", None), set(ROLES)),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("act", ACTS)
+def test_every_act_by_every_role(act: str, role: str) -> None:
+    home, lap = of_role(role)
+    home.say(member("third", "ann"))
+    home.say(person("cid", "member", by="ann"))
+    lap.hear(home)
+    before = home.fleet()
+    facts, allowed = ACTS[act]
+    lap.say(facts)
+    home.hear(lap)
+    # A machine's naming alone is no change yet: see the consent below.
+    assert (told(home.fleet()) != told(before)) is (role in allowed)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_who_is_ended_or_silenced_or_removed_may_nothing(act: str) -> None:
+    for change in (
+        person("bob", "owner", by="ann", ended=True),
+        speaks("lap", "bob", by="ann", on=False),
+        removed("lap", "ann"),
+    ):
+        home, lap = of_role("owner")
+        home.say(member("third", "ann"))
+        home.say(person("cid", "member", by="ann"))
+        home.say(change)
+        lap.hear(home)
+        before = home.fleet()
+        lap.say(ACTS[act][0])
+        home.hear(lap)
+        if act == "leave" and not isinstance(change, say.RemovedFacts):
+            continue
+        assert told(home.fleet()) == told(before)
+
+
+def test_a_new_machine_speaks_for_nobody_until_an_owner_says_so() -> None:
+    home = founded()
+    lap = joined(home, "lap")
+    assert not home.fleet().speaks(lap.id, "ann")
+    lap.say(speaks("lap", "ann", by="ann"))
+    home.hear(lap)
+    assert not home.fleet().speaks(lap.id, "ann")
+    home.say(speaks("lap", "ann", by="ann"))
+    assert home.fleet().speaks(lap.id, "ann")
+
+
+def test_who_has_a_machine_agrees_from_it_to_another_one() -> None:
+    home, lap = of_role("member")
+    home.say(member("third", "ann"))
+    lap.hear(home)
+    third = node_of("third")
+    lap.say(speaks("third", "bob", by="bob"))
+    home.hear(lap)
+    assert not home.fleet().speaks(third, "bob"), "a member alone"
+    home.say(speaks("third", "bob", by="ann"))
+    assert not home.fleet().speaks(third, "bob"), "an owner alone"
+    lap.hear(home)
+    lap.say(speaks("third", "bob", by="bob"))
+    home.hear(lap)
+    assert home.fleet().speaks(third, "bob"), "both"
+    (head,) = home.fleet().speaks_for[third, "bob"].heads
+    home.say(speaks("third", "bob", by="ann", on=False, replaces=home.known[head]))
+    lap.hear(home)
+    lap.say(speaks("third", "bob", by="bob", replaces=lap.known[lap.fleet().heads[0]]))
+    home.hear(lap)
+    assert not home.fleet().speaks(third, "bob"), "an owner's no stands"
+
+
+def test_who_has_no_machine_any_more_is_given_one_by_an_owner() -> None:
+    home, lap = of_role("member")
+    home.say(member("third", "ann"))
+    home.say(removed("lap", "ann", {0: 9}))
+    assert not home.fleet().speaks(lap.id, "bob")
+    home.say(speaks("third", "bob", by="ann"))
+    assert home.fleet().speaks(node_of("third"), "bob")
+
+
+def test_a_certificate_is_its_own_nodes() -> None:
+    home, lap = of_role("viewer")
+    lap.say(say.CertificateFacts(certificate=b"new", at=7))
+    home.hear(lap)
+    certificates = {node.name: node.certificate for node in home.fleet().nodes.values()}
+    assert certificates == {"home": b"cert", "lap": b"new"}
+
+
+# --- removal ----------------------------------------------------------------------------
+
+
+def test_a_removed_machine_says_nothing_more_and_never_comes_back() -> None:
+    home, lap = of_role("owner")
+    lap.say(rules("kept", "bob"))
+    home.hear(lap)
+    home.say(removed("lap", "ann", {0: 1, 1: 5}))
+    lap.say(rules("beyond", "bob"))
+    lap.say(member("friend", "bob"))
+    friend = Machine("friend")
+    friend.hear(lap)
+    friend.say(say.CertificateFacts(certificate=b"mine", at=7))
+    home.hear(lap, friend)
+    home.say(member("lap", "ann"))
+    fleet = home.fleet()
+    assert [version.version for version in fleet.rules] == ["kept"]
+    node = fleet.nodes[lap.id]
+    assert node.removed is not None
+    assert (node.removed.by, node.removed.on) == ("ann", home.id)
+    assert {log: head.seq for log, head in node.cut.items()} == {0: 1, 1: 5}
+    assert [fleet.counts(lap.id, log, seq) for log, seq in ((0, 1), (0, 2), (1, 5), (1, 6))] == [
+        True, False, True, False
+    ]  # fmt: skip
+    assert fleet.nodes[friend.id].removed == node.removed
+    assert not fleet.counts(friend.id, 0, 1)
+    assert not fleet.counts(node_of("nobody"), 0, 1)
+
+
+def test_what_rests_on_what_a_cut_took_is_gone_too() -> None:
+    home, lap = of_role("owner")
+    lap.say(person("eve", "owner", by="bob"))
+    lap.say(member("friend", "bob"))
+    lap.say(speaks("friend", "eve", by="bob"))
+    friend = Machine("friend")
+    friend.hear(lap)
+    friend.say(rules("evil", "eve"))
+    friend.say(person("ann", "viewer", by="eve"))
+    late = Machine("home")
+    late.hear(home, friend)
+    assert late.fleet().persons["ann"].role == "viewer", "they were owners then"
+    home.say(removed("lap", "ann"))
+    home.hear(friend)
+    fleet = home.fleet()
+    assert fleet.persons.keys() == {"ann", "bob"}
+    assert fleet.persons["ann"].role == "owner"
+    assert fleet.rules == ()
+
+
+def test_a_version_that_followed_one_that_a_cut_took_follows_what_was_before() -> None:
+    home, lap = of_role("owner")
+    first = home.say(rules("one", "ann"))
+    lap.hear(home)
+    second = lap.say(rules("two", "bob", replaces=first))
+    third = joined(home, "third", for_person=None)
+    home_before = Machine("home")
+    home_before.hear(home)
+    third.say(say.CertificateFacts(certificate=b"x", at=1))
+    home_before.hear(lap)
+    home_before.seq = home.seq
+    home_before.say(rules("three", "ann", replaces=second))
+    home_before.say(removed("lap", "ann"))
+    assert home_before.fleet().nodes[lap.id].cut[0].seq == 1, "what the remover knew stands"
+    assert [version.version for version in home_before.fleet().rules if version.in_force] == [
+        "three"
+    ]
+
+
+def test_a_cut_below_what_the_remover_knew_takes_nothing_back() -> None:
+    """Else who may remove the first machine could undo the fleet with it."""
+    home, lap = of_role("owner")
+    lap.say(removed("home", "bob", {0: 0}))
+    fleet = lap.fleet()
+    assert fleet.nodes[home.id].removed is not None
+    assert fleet.persons.keys() == {"ann", "bob"}
+    assert fleet.nodes[lap.id].removed is None
+    assert fleet.nodes[home.id].cut[0].seq == home.seq
+    assert not fleet.speaks(home.id, "ann")
+    assert fleet.speaks(lap.id, "bob")
+
+
+def test_two_who_remove_each_other_are_both_removed() -> None:
+    home, lap = of_role("owner")
+    home.say(removed("lap", "ann"))
+    lap.say(removed("home", "bob", {0: 3}))
+    home.hear(lap)
+    lap.hear(home)
+    assert home.fleet() == lap.fleet()
+    assert all(node.removed is not None for node in home.fleet().nodes.values())
+
+
+@pytest.mark.parametrize("cuts", [({0: 1}, {0: 3}), ({0: 3}, {0: 1}), ({0: 2}, {})])
+def test_of_several_cuts_the_lowest_counts(cuts: tuple[dict[int, int], dict[int, int]]) -> None:
+    home, lap = of_role("owner")
+    third = joined(home, "third")
+    home.say(speaks("third", "cid", by="ann"))
+    home.say(person("cid", "owner", by="ann"))
+    home.say(speaks("third", "cid", by="ann"))
+    third.hear(home)
+    for number in range(4):
+        lap.say(rules(str(number), "bob"))
+    home.say(removed("lap", "ann", cuts[0]))
+    third.say(removed("lap", "cid", cuts[1]))
+    home.hear(lap, third)
+    lowest = min(cut.get(0, 0) for cut in cuts)
+    assert [version.version for version in home.fleet().rules] == [
+        str(number) for number in range(lowest)
+    ]
+
+
+def test_who_leaves_ends_its_log_with_that() -> None:
+    home, lap = of_role("admin")
+    lap.say(rules("before", "bob"))
+    leaving = lap.say(removed("lap", "bob", {0: 99, 1: 7}))
+    lap.say(rules("after", "bob"), heads=[leaving.hash])
+    home.hear(lap)
+    fleet = home.fleet()
+    assert [version.version for version in fleet.rules] == ["before"]
+    assert {log: head.seq for log, head in fleet.nodes[lap.id].cut.items()} == {0: 2, 1: 7}
+    removal = fleet.nodes[lap.id].removed
+    assert removal is not None
+    assert removal.on == lap.id
+
+
+# --- conflicts --------------------------------------------------------------------------
+
+
+def split() -> tuple[Machine, Machine, Stated, Stated]:
+    """Two changes to `cid` at the same time: by an owner, and by an admin."""
+    home, lap = of_role("admin")
+    first = home.say(person("cid", "member", by="ann"))
+    lap.hear(home)
+    left = home.say(person("cid", "admin", by="ann", replaces=first))
+    right = lap.say(person("cid", "viewer", by="bob", replaces=first))
+    home.hear(lap)
+    lap.hear(home)
+    return home, lap, left, right
+
+
+def test_of_siblings_the_stricter_counts_until_someone_settles_it() -> None:
+    home, _, left, right = split()
+    found = home.fleet().persons["cid"]
+    assert set(found.heads) == {left.hash, right.hash}
+    assert found.role == "viewer"
+    home.say(person("cid", "admin", by="ann", replaces=left, also=[right]))
+    found = home.fleet().persons["cid"]
+    assert len(found.heads) == 1
+    assert found.role == "admin"
+
+
+def test_naming_one_sibling_settles_nothing() -> None:
+    home, _, left, right = split()
+    home.say(person("cid", "owner", by="ann", replaces=left))
+    found = home.fleet().persons["cid"]
+    assert found.role == "viewer"
+    assert right.hash in found.heads
+    assert len(found.heads) == 2
+
+
+def test_a_lower_class_does_not_settle_what_a_higher_one_said() -> None:
+    home, lap = of_role("admin")
+    left = home.say(rules("owner's", "ann"))
+    right = lap.say(rules("admin's", "bob"))
+    lap.hear(home)
+    lap.say(rules("settled?", "bob", replaces=left, also=[right]))
+    in_force = {version.version for version in lap.fleet().rules if version.in_force}
+    assert in_force == {"owner's", "settled?"}
+    home.hear(lap)
+    heads = [home.known[version.hash] for version in home.fleet().rules if version.in_force]
+    home.say(rules("settled", "ann", replaces=heads[0], also=heads[1:]))
+    assert [version.version for version in home.fleet().rules if version.in_force] == ["settled"]
+
+
+def test_an_admin_follows_an_owners_version_where_there_is_no_conflict() -> None:
+    home, lap = of_role("admin")
+    first = home.say(rules("one", "ann"))
+    lap.hear(home)
+    lap.say(rules("two", "bob", replaces=first))
+    assert [version.version for version in lap.fleet().rules if version.in_force] == ["two"]
+
+
+def test_of_two_words_on_a_machine_no_counts() -> None:
+    home, lap = of_role("owner")
+    home.say(member("third", "ann"))
+    home.say(person("cid", by="ann"))
+    lap.hear(home)
+    home.say(speaks("third", "cid", by="ann"))
+    lap.say(speaks("third", "cid", by="bob", on=False))
+    home.hear(lap)
+    pair = home.fleet().speaks_for[node_of("third"), "cid"]
+    assert not pair.live
+    assert len(pair.heads) == 2
+
+
+def test_a_version_cannot_follow_what_its_author_did_not_know() -> None:
+    home, lap = of_role("admin")
+    hidden = home.say(rules("hidden", "ann"))
+    lap.say(rules("by guess", "bob", replaces=hidden))
+    home.hear(lap)
+    in_force = [version.version for version in home.fleet().rules if version.in_force]
+    assert sorted(in_force) == ["by guess", "hidden"]
+
+
+# --- what is not here -------------------------------------------------------------------
+
+
+def test_a_statement_waits_for_what_it_names_and_so_does_what_follows() -> None:
+    home, lap = of_role("owner")
+    middle = home.say(rules("one", "ann"))
+    lap.hear(home)
+    second = lap.say(rules("two", "bob", replaces=middle))
+    third = lap.say(rules("three", "bob", replaces=second))
+    without = [one for one in lap.known.values() if one is not middle]
+    fleet = settle(without, founder=FOUNDER)
+    assert fleet.pending == {second.hash, third.hash}
+    assert fleet.rules == ()
+    assert not set(fleet.heads) & fleet.pending
+    never = settle(without, founder=FOUNDER, forked={middle.hash: (home.id, middle.seq)})
+    assert never.pending == frozenset()
+    assert [version.version for version in never.rules if version.in_force] == ["three"]
+
+
+def test_who_names_nonsense_stops_only_itself() -> None:
+    home, lap = of_role("owner")
+    lap.say(rules("lost", "bob"), heads=[b"nonsense"])
+    home.hear(lap)
+    home.say(rules("found", "ann"))
+    assert [version.version for version in home.fleet().rules] == ["found"]
+
+
+def test_a_final_is_checked_as_of_its_heads() -> None:
+    home, lap = of_role("member")
+    heads = home.fleet().heads
+    home.say(speaks("lap", "bob", by="ann", on=False, replaces=_version_of(home, "lap", "bob")))
+    assert not home.fleet().speaks(lap.id, "bob")
+    then = as_of(home.known.values(), heads, founder=FOUNDER)
+    assert then is not None
+    assert then.speaks(lap.id, "bob")
+    assert as_of(home.known.values(), [b"unknown"], founder=FOUNDER) is None
+    other_side = {b"unknown": (home.id, 3)}
+    assert as_of(home.known.values(), [b"unknown"], founder=FOUNDER, forked=other_side) is not None
+
+
+def _version_of(machine: Machine, node: str, who: str) -> Stated:
+    (head,) = machine.fleet().speaks_for[node_of(node), who].heads
+    return machine.known[head]
+
+
+# --- hostile facts ----------------------------------------------------------------------
+
+_facts = st.one_of(
+    st.binary(max_size=40),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text() | st.floats(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=9,
+    ).map(msgspec.json.encode),
+)
+
+
+@given(kind=st.integers(-1, 300), facts=_facts)
+def test_facts_that_do_not_read_are_no_statement(kind: int, facts: bytes) -> None:
+    found = stated(hash=b"h", author=b"a", seq=1, type=kind, facts=facts)
+    assert found is None or kind in set(EntryType)
+
+
+@pytest.mark.parametrize("at", [-1, 2**63, 10**40])
+def test_a_time_that_no_store_can_keep_is_no_statement(at: int) -> None:
+    facts = b'{"person":"p","name":"n","role":"owner","at":%d}' % at
+    assert stated(hash=b"h", author=b"a", seq=1, type=2, facts=facts) is None
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        say.MemberFacts(node_key=b"short", certificate=b"", machine="x", by="ann", at=1),
+        say.RemovedFacts(
+            node=node_of("lap"),
+            cut=[
+                say.CutPoint(log=log, seq=seq, hash=b"")
+                for log in (-1, 0, 1, 9)
+                for seq in (-5, 2**70)
+            ],
+            by="ann",
+            at=1,
+        ),
+        say.PersonFacts(person="", name="x" * 9999, role="\0", by="ann", at=1),
+        say.SpeaksForFacts(node=b"", person="ann", on=True, by="ann", at=1),
+        say.CertificateFacts(certificate=b"", at=1),
+    ],
+)
+def test_odd_facts_harm_nothing(facts: say.Statement) -> None:
+    home = founded()
+    joined(home, "lap")
+    home.say(facts)
+    fleet = home.fleet()
+    assert fleet.speaks(home.id, "ann")
+    for node in fleet.nodes.values():
+        assert all(log in (0, 1) and 0 <= head.seq < 2**63 for log, head in node.cut.items())
+    assert all(len(one.name) < 99 for one in fleet.persons.values())
