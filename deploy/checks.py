@@ -32,6 +32,7 @@ PROGRAMS = {
     "npm": (("npm",), ("npm",)),
     "git": (("git",), ("git",)),
     "mount namespaces": (("unshare",), ("util-linux", "mount")),
+    "network namespaces": (("bridge",), ("iproute2",)),
 }
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ def lacking() -> dict[str, str]:
     reasons = {
         "root": "" if os.geteuid() == 0 else "needs root",
         "browser": "" if browser() else "needs Chromium (deploy/test installs it as root)",
+        "netns": network_namespaces(),
         "npm": "" if node_packages() else "needs the Node packages (deploy/test installs them)",
     }
     return {marker: reason for marker, reason in reasons.items() if reason}
@@ -31,6 +33,20 @@ def skip_what_cannot_run(items: Iterable[pytest.Item]) -> None:
         for marker, reason in lacking().items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def network_namespaces() -> str:
+    """Why no network can be made for a test; "" when it can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if not shutil.which("ip") or not shutil.which("bridge"):
+        return "needs iproute2 (deploy/test installs it as root)"
+    name = f"askmesh-{os.getpid()}-probe"
+    made = subprocess.run(["ip", "netns", "add", name], check=False, capture_output=True)
+    if made.returncode:
+        return "needs the right to make network namespaces"
+    subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+    return ""
 
 
 def browser() -> str | None:
