@@ -34,7 +34,7 @@ from web.views import SessionRow
 
 Place = Literal["page", "terminal"]
 ENTROPY = "recovery_entropy"
-"""Kept from genesis until the first person has seen the words, then removed."""
+"""Kept from genesis until a page that was sent the words is used, then removed."""
 LIFE_MS: dict[str, int] = {
     "page": limits.PAGE_SESSION_MS,
     "terminal": limits.TERMINAL_SESSION_MS,
@@ -74,7 +74,8 @@ class SignIns:
         now = self.context.clock.now()
         record = await self.context.reader.run(
             lambda connection: connection.execute(
-                "SELECT person_session.id, person, name, role, kind, last_used"
+                "SELECT person_session.id, person, name, role, kind, last_used,"
+                " EXISTS (SELECT 1 FROM local WHERE name = 'recovery_entropy')"
                 " FROM person_session JOIN person ON person.id = person_session.person"
                 " WHERE secret = ? AND NOT ended",
                 (sha256(secret.encode()),),
@@ -82,7 +83,7 @@ class SignIns:
         )
         if record is None:
             return None
-        session, person, name, role, kind, last_used = record
+        session, person, name, role, kind, last_used, unshown = record
         if now - last_used > LIFE_MS[kind]:
             await self._end([session])
             return None
@@ -93,7 +94,23 @@ class SignIns:
                     "UPDATE person_session SET last_used = ? WHERE id = ?", now, session
                 ),
             )
+        if unshown and kind == "page":
+            await self._shown_words()
         return Viewer(session_id=session, person=person, name=name, role=role, kind=kind)
+
+    async def _shown_words(self) -> None:
+        """A page's session is used: the reply that made it, with the words, was received.
+
+        The page shows the words before it asks for anything else. Until then a reply that
+        was lost is made up for: the first sign-in may be repeated, a later one tells them.
+        """
+        self._first = None
+
+        def job(transaction: Transaction) -> None:
+            transaction.keep(ENTROPY, None)
+            transaction.erases = True
+
+        await self.context.writer.run("words_shown", job)
 
     # --- becoming signed in --------------------------------------------------------------
 
@@ -113,24 +130,22 @@ class SignIns:
             check_new(passphrase)
             hashed = await asyncio.to_thread(digest, passphrase, salt)
 
-        def job(transaction: Transaction) -> tuple[NewSession, bytes | None]:
-            if transaction.row("SELECT 1 FROM person") is not None:
+        def job(transaction: Transaction) -> NewSession:
+            known = transaction.row("SELECT id FROM person")
+            if known is not None and transaction.value(ENTROPY) is None:
                 raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
-            person = self._id(10)
-            self._make_owner(transaction, person, " ".join(name.split()))
+            person = self._id(10) if known is None else str(known[0])
+            if known is None:
+                self._make_owner(transaction, person, " ".join(name.split()))
+            # The reply to an earlier try was lost, so nobody has its session.
+            transaction.run("DELETE FROM person_session")
+            transaction.run("DELETE FROM passphrase")
             if hashed is not None:
                 transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
-            entropy = transaction.value(ENTROPY)
-            transaction.keep(ENTROPY, None)
-            transaction.erases = True
-            return self._session(transaction, person, "page", where), entropy
+            return self._session(transaction, person, "page", where)
 
-        session, entropy = await self.context.writer.run("first_sign_in", job)
-        self._first = None
-        words = recovery_words(entropy) if entropy else None
-        return msgspec.structs.replace(
-            session, recovery_words=words, passphrase_set=hashed is not None
-        )
+        session = await self.context.writer.run("first_sign_in", job)
+        return msgspec.structs.replace(session, passphrase_set=hashed is not None)
 
     async def by_passphrase(self, passphrase: str, *, kind: Place, where: str) -> NewSession:
         """Sign in by passphrase; every wrong one takes the same time."""
@@ -345,7 +360,13 @@ class SignIns:
             role=known.role.value,
             kind=kind,
         )
-        return NewSession(secret=secret, viewer=viewer)
+        shows = kind == "page" and known.role is Role.OWNER
+        entropy = transaction.value(ENTROPY) if shows else None
+        return NewSession(
+            secret=secret,
+            viewer=viewer,
+            recovery_words=recovery_words(entropy) if entropy else None,
+        )
 
     def _id(self, size: int) -> str:
         return base64.b32encode(self.context.random(size)).decode().rstrip("=").lower()

@@ -171,6 +171,8 @@ def test_the_recovery_words_are_forgotten_once_shown(running_node: RunningNode) 
     assert isinstance(entropy, bytes)
     person = running_node.person()
     assert person.cookie is not None
+    # A page asks for this once its reader has put the words away.
+    person.state()
     running_node.stop()
     left = b"".join(path.read_bytes() for path in running_node.home.iterdir() if path.is_file()) + (
         running_node.log.read_bytes()

@@ -70,6 +70,8 @@ def test_wrong_words_open_nothing_and_are_counted(running_node: RunningNode) -> 
 
 def test_the_words_are_shown_once(running_node: RunningNode) -> None:
     person, words = founded(running_node)
+    # The page's first request after it showed them.
+    assert person.state()["me"]["name"] == "Ann"
     again = tried(running_node, passphrase=PASSPHRASE)[1]
     assert not again.get("recovery_words")
     assert words not in str(person.state())
