@@ -22,8 +22,8 @@ TABLES = ("node", "cut", "person", "speaks_for", "statement_head", "rules")
 def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     """Bring the tables to what the stored statements of `fleet` say. Idempotent.
 
-    Call it after the entry was stored. Returns the authors of whom entries stored here
-    were voided just now: what was derived from those must be derived again.
+    Call it after the entry was stored. Returns the authors of whom stored entries count
+    no more, or count again: what was derived from those must be derived anew.
     """
     before = _members(connection)
     membership = settled(connection, fleet)
@@ -34,8 +34,12 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     _replace(connection, "statement_head", [(head,) for head in membership.heads])
     _rules(connection, membership)
     now = _members(connection)
-    fewer = {node for node, ends in before.items() if now.get(node, {}) != ends}
-    return {node for node in fewer if _has_beyond(connection, fleet, node, now.get(node, {}))}
+    return {
+        node
+        for node in before.keys() | now.keys()
+        for old, new in [(before.get(node, {}), now.get(node, {}))]
+        if old != new and _has_beyond(connection, fleet, node, old, new)
+    }
 
 
 def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
@@ -127,15 +131,20 @@ def _members(connection: sqlite3.Connection) -> dict[bytes, dict[int, int] | Non
 
 
 def _has_beyond(
-    connection: sqlite3.Connection, fleet: bytes, author: bytes, cut: dict[int, int] | None
+    connection: sqlite3.Connection,
+    fleet: bytes,
+    author: bytes,
+    *ends: dict[int, int] | None,
 ) -> bool:
-    if cut is None:
-        return False
-    rows = connection.execute(
-        "SELECT log, max(seq) FROM entry WHERE fleet = ? AND author = ? GROUP BY log",
+    """Whether something stored lies beyond one of these ends (statements are settled here)."""
+    last = connection.execute(
+        "SELECT log, max(seq) FROM entry WHERE fleet = ? AND author = ? AND type >= 16"
+        " GROUP BY log",
         (fleet, author),
+    ).fetchall()
+    return any(
+        seq > cut.get(log, EMPTY.seq) for cut in ends if cut is not None for log, seq in last
     )
-    return any(seq > cut.get(log, EMPTY.seq) for log, seq in rows)
 
 
 def _replace(

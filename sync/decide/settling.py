@@ -110,7 +110,7 @@ class Settling:
 
     def _note(self, place: int, one: Stated, facts: say.RemovedFacts, floor: Head) -> None:
         author = self.ordered.authors.get(facts.node)
-        if author is None:
+        if author is None or not self.ordered.logs[author]:
             return
         end = cut_of(facts, one, floor).get(Log.DECISIONS, EMPTY).seq
         if self.ordered.all[self.ordered.logs[author][-1]].seq > end:
