@@ -74,7 +74,7 @@ FULL_MESH: Final = 16
 """Nodes of a fleet in which each links to each; above, links grow faster than their use."""
 
 LINKS_DIALLED: Final = 4
-"""Links each node of a larger fleet dials; as many come in, and news reaches 200 nodes in 8 hops."""
+"""Links each node of a larger fleet dials; as many come in: news reaches 200 nodes in 8 hops."""
 
 REDRAW_S: Final = 3600.0
 """How long a larger fleet keeps its random links: no part of it stays apart for long."""

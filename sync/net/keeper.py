@@ -12,10 +12,11 @@ from msgspec import UNSET
 
 from sync.errors import StoreError
 from sync.limits import BACKOFF_FIRST_S, BACKOFF_MAX_S, SIGHTING_S
+from sync.net.contract import Ended
 from sync.net.dialling import Backoff, Chance, in_order, round_of
 from sync.net.faults import most_telling
 from sync.net.ledger import Address, Ledger, Member
-from sync.net.link import Ended, Link
+from sync.net.link import Link
 from sync.net.reach import Dialled, reach
 from sync.net.tls import Keyring
 

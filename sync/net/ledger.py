@@ -68,8 +68,9 @@ class Ledger(Protocol):
         ...
 
     async def read(self, wanted: Wanted, *, entries: int, size: int) -> list[Entry]:
-        """Return entries from `wanted.first` on, in order: at most `entries`, about `size`
-        bytes (always one, where there is one), not beyond `wanted.last`.
+        """Return entries from `wanted.first` on, in order, not beyond `wanted.last`.
+
+        At most `entries` of them and about `size` bytes; always one, where there is one.
         """
         ...
 

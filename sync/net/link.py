@@ -11,16 +11,16 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-import msgspec
-from aiohttp import WSMessage, WSMsgType
+from aiohttp import WSMsgType
 
 from sync.errors import AskmeshError, StoreError
 from sync.limits import ATTEMPT_S, GOODBYE_S, LINK_WORK, STORE_RETRY_S, WRITE_BYTES
 from sync.log.entry import Entry
+from sync.net.contract import Ended, Figures, Owner, Session
 from sync.net.ledger import Address, Ledger, Member
-from sync.net.reach import Socket
+from sync.net.reach import Message, Socket
 from sync.wire.actions import (
     Action,
     Carried,
@@ -34,7 +34,6 @@ from sync.wire.actions import (
     ReadBlob,
     Send,
 )
-from sync.wire.session import Session
 
 BROKEN: Final = 1006
 DUPLICATE: Final = 4080
@@ -48,46 +47,6 @@ REASON_BYTES: Final = 120
 _log = logging.getLogger("askmesh.link")
 
 Job = Callable[[], Awaitable[list[Action]]]
-
-
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a link ended."""
-
-    code: int
-    reason: str | None
-    """A sentence for persons; None: nothing is wrong."""
-
-
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """How a link does."""
-
-    round_trip_ms: float | None
-    behind_us: int
-    behind_them: int
-    version: str | None
-    skew_ms: int | None
-    trouble: str | None
-    last_heard: int | None
-
-
-class Owner(Protocol):
-    """What a link tells the mesh. All return at once."""
-
-    def opened(self, link: "Link") -> None:
-        """The peer has said who it is, and it fits."""
-        ...
-
-    def heard(self, link: "Link", raw: bytes, signature: bytes) -> None:
-        """Signed presence came."""
-        ...
-
-    def carried(self, link: "Link", raw: bytes, signature: bytes) -> None:
-        """A signed letter came."""
-        ...
-
-    def troubled(self, link: "Link") -> None:
-        """What hinders the link has changed."""
-        ...
 
 
 class Link:
@@ -267,7 +226,7 @@ class Link:
                     found = await ledger.read(
                         action.wanted, entries=action.entries, size=action.size
                     )
-                    return session.have_read(action.wanted, found)
+                    return session.have_read(action.wanted, found, self._now())
                 case ReadBlob():
                     return session.have_blob(action.name, await ledger.blob(action.name))
             return []
@@ -316,7 +275,7 @@ class Link:
             self._step(lambda frame=frame: self._session.received(frame, self._now()))  # type: ignore[misc]
             self._make_room()
 
-    def _closed_by_peer(self, message: WSMessage) -> None:
+    def _closed_by_peer(self, message: Message) -> None:
         if message.type is WSMsgType.CLOSE:
             code = message.data if isinstance(message.data, int) else BROKEN
             self._finish(code, None if code == DUPLICATE else _told(message.extra))

@@ -10,14 +10,14 @@ from aiohttp import web
 from sync.errors import AskmeshError
 from sync.limits import GOODBYE_S
 from sync.log.entry import Entry
+from sync.net.contract import Ended, Session
 from sync.net.dialling import Side, second_stays
 from sync.net.keeper import Keeper
 from sync.net.ledger import Address, Ledger, Member
-from sync.net.link import BROKEN, DUPLICATE, Ended, Link
+from sync.net.link import BROKEN, DUPLICATE, Link
 from sync.net.listener import written
 from sync.net.reach import Dialled, Socket
-from sync.net.sessions import Sessions
-from sync.net.settings import Callbacks, Settings
+from sync.net.settings import Callbacks
 
 NOT_NEEDED: Final = 4084
 
@@ -30,14 +30,12 @@ class Links:
         ledger: Ledger,
         keepers: dict[bytes, Keeper],
         callbacks: Callbacks,
-        settings: Settings,
-        *,
-        random: Callable[[int], bytes],
+        sessions: Callable[[Member], Session],
     ) -> None:
         self._ledger = ledger
         self._keepers = keepers
         self._callbacks = callbacks
-        self._sessions = Sessions(ledger, settings, random=random)
+        self._sessions = sessions
         self._running: dict[Link, None] = {}
         self._none = asyncio.Event()
         self._errands: set[asyncio.Task[None]] = set()
@@ -50,10 +48,9 @@ class Links:
         return [keeper.live for keeper in self._keepers.values() if keeper.live is not None]
 
     def forget(self) -> None:
-        """This node belongs to another fleet: end every link, and what they shared."""
+        """This node belongs to another fleet: end every link."""
         for link in self:
             link.drop(NOT_NEEDED, None)
-        self._sessions.forget()
 
     async def stop(self) -> None:
         """Say goodbye on all of them, and return when they have ended."""
@@ -98,7 +95,7 @@ class Links:
     ) -> None:
         link = Link(
             socket,
-            self._sessions.new(member),
+            self._sessions(member),
             self._ledger,
             self,
             member,

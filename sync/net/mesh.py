@@ -21,6 +21,7 @@ from sync.net.keeper import Keeper, LinkState, LinkStatus
 from sync.net.ledger import Address, Ledger, Member
 from sync.net.links import Links
 from sync.net.listener import Listener
+from sync.net.sessions import Sessions
 from sync.net.settings import Callbacks, Settings
 from sync.net.tls import Keyring, Trust
 from sync.net.watch import Watch
@@ -55,7 +56,8 @@ class Mesh:
         self._keyring = Keyring(key)
         self._trust = Trust(self._keyring)
         self._keepers: dict[bytes, Keeper] = {}
-        self._links = Links(ledger, self._keepers, callbacks, settings, random=random)
+        self._sessions = Sessions(ledger, settings, random=random)
+        self._links = Links(ledger, self._keepers, callbacks, self._sessions.new)
         self._listener = Listener(
             self._trust, self._links.taken, self._refused, bind=settings.bind, port=settings.port
         )
@@ -204,16 +206,6 @@ class Mesh:
             if entry.header.author == own or (peer != source and entry.header.author not in hears)
         ]
 
-    def _refused(self, host: str, why: str) -> None:
-        """Say in the log who was not let in, once in a while for each address."""
-        now = asyncio.get_running_loop().time()
-        if now - self._refusals.get(host, -REFUSALS_LOGGED_S) < REFUSALS_LOGGED_S:
-            return
-        self._refusals[host] = now
-        if len(self._refusals) > REFUSALS_KEPT:
-            self._refusals.pop(next(iter(self._refusals)))
-        _log.warning("a link from %s was not let in: %s", host, why)
-
     # --- what changes -------------------------------------------------------------------
 
     async def _follow_members(self) -> None:
@@ -234,6 +226,7 @@ class Mesh:
             # Joined or left: nothing of the former fleet fits any more.
             self._fleet = self._ledger.fleet
             self._links.forget()
+            self._sessions.forget()
             self._keep({})
         self._trust.set(members)
         self._keep({one.node: one for one in members if not one.removed})

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -24,10 +24,29 @@ HOST: Final = "node.askmesh.invalid"
 _resolving = threading.BoundedSemaphore(RESOLVING)
 
 
+class Message(Protocol):
+    """One message of a WebSocket."""
+
+    @property
+    def type(self) -> aiohttp.WSMsgType:
+        """What kind it is."""
+        ...
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401 -- as aiohttp has it
+        """Bytes, text, a close code, an exception."""
+        ...
+
+    @property
+    def extra(self) -> object:
+        """The reason of a close."""
+        ...
+
+
 class Socket(Protocol):
     """A WebSocket, dialled or taken: what both of aiohttp's classes have."""
 
-    async def receive(self, timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109
+    async def receive(self) -> Message:
         """Return the next message."""
         ...
 

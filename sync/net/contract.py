@@ -1,0 +1,113 @@
+"""What a link needs of a session, and what it tells the mesh."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from sync.log.entry import Entry
+from sync.log.vector import Wanted
+from sync.net.ledger import Kept
+from sync.wire.actions import Action
+
+if TYPE_CHECKING:
+    from sync.net.link import Link
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a link ended."""
+
+    code: int
+    reason: str | None
+    """A sentence for persons; None: nothing is wrong."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """How a link does."""
+
+    round_trip_ms: float | None
+    behind_us: int
+    behind_them: int
+    version: str | None
+    skew_ms: int | None
+    trouble: str | None
+    last_heard: int | None
+
+
+class Session(Protocol):
+    """What a link needs of `sync.wire.session.Session`. Times are milliseconds."""
+
+    round_trip_ms: float | None
+    behind_us: int
+    behind_them: int
+    version: str | None
+    skew_ms: int | None
+    trouble: str | None
+
+    def begin(self, now: int) -> list[Action]:
+        """The connection is made."""
+        ...
+
+    def received(self, frame: bytes, now: int) -> list[Action]:
+        """A frame came."""
+        ...
+
+    def kept(self, kept: Kept, now: int) -> list[Action]:
+        """What `Keep` asked for is durable."""
+        ...
+
+    def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
+        """What `Read` asked for."""
+        ...
+
+    def have_blob(self, name: bytes, data: bytes | None) -> list[Action]:
+        """What `ReadBlob` asked for."""
+        ...
+
+    def push(self, entries: Sequence[Entry], now: int) -> list[Action]:
+        """Entries were committed here."""
+        ...
+
+    def presence(self, raw: bytes, signature: bytes) -> list[Action]:
+        """Send signed presence."""
+        ...
+
+    def letter(self, raw: bytes, signature: bytes) -> list[Action]:
+        """Send a signed letter."""
+        ...
+
+    def tick(self, now: int) -> list[Action]:
+        """Time has passed."""
+        ...
+
+    def goodbye(self) -> list[Action]:
+        """This node stops."""
+        ...
+
+    def farewell(self, proof: Sequence[Entry]) -> list[Action]:
+        """The peer was removed."""
+        ...
+
+    def closed(self) -> None:
+        """The connection is gone."""
+        ...
+
+
+class Owner(Protocol):
+    """What a link tells the mesh. All return at once."""
+
+    def opened(self, link: "Link") -> None:
+        """The peer has said who it is, and it fits."""
+        ...
+
+    def heard(self, link: "Link", raw: bytes, signature: bytes) -> None:
+        """Signed presence came."""
+        ...
+
+    def carried(self, link: "Link", raw: bytes, signature: bytes) -> None:
+        """A signed letter came."""
+        ...
+
+    def troubled(self, link: "Link") -> None:
+        """What hinders the link has changed."""
+        ...
