@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+from functools import partial
 
 from node.desk.answers import Answers
 from node.desk.closing import expire_if_due, void
@@ -66,34 +67,7 @@ class Sweeper:
         """Carry out what is due; return the seconds until the next thing is."""
         context = self._context
         now = context.clock.now()
-        here = context.identity.name
-
-        def due(connection: sqlite3.Connection) -> tuple[bool, list[int]]:
-            (open_due,) = connection.execute(
-                "SELECT count(*) FROM ask WHERE state = 'waiting' AND deadline <= ? AND home = ?",
-                (now, here),
-            ).fetchone()
-            (unused,) = connection.execute(
-                "SELECT count(*) FROM ask WHERE state = 'closed' AND outcome = 'allowed'"
-                " AND use_by <= ? AND home = ?",
-                (now, here),
-            ).fetchone()
-            moments = [
-                moment
-                for sql in (
-                    # Of other machines' asks the card changes at these moments.
-                    "SELECT min(deadline) FROM ask WHERE state = 'waiting' AND deadline > ?",
-                    (
-                        "SELECT min(use_by) FROM ask WHERE state = 'closed'"
-                        " AND outcome = 'allowed' AND use_by > ?"
-                    ),
-                )
-                for (moment,) in connection.execute(sql, (now,))
-                if moment is not None
-            ]
-            return bool(open_due or unused), moments
-
-        work, moments = await context.reader.run(due)
+        work, moments = await context.reader.run(partial(self._due, now=now))
         if work:
             await context.writer.run("expire", self._expire)
         unruled = await self._rule_left(now)
@@ -105,6 +79,33 @@ class Sweeper:
             await context.writer.run("tidy", _tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
+
+    def _due(self, connection: sqlite3.Connection, *, now: int) -> tuple[bool, list[int]]:
+        """Return whether something is due here, and when the next things are."""
+        here = self._context.identity.name
+        (open_due,) = connection.execute(
+            "SELECT count(*) FROM ask WHERE state = 'waiting' AND deadline <= ? AND home = ?",
+            (now, here),
+        ).fetchone()
+        (unused,) = connection.execute(
+            "SELECT count(*) FROM ask WHERE state = 'closed' AND outcome = 'allowed'"
+            " AND use_by <= ? AND home = ?",
+            (now, here),
+        ).fetchone()
+        moments = [
+            moment
+            for sql in (
+                # Of other machines' asks the card changes at these moments.
+                "SELECT min(deadline) FROM ask WHERE state = 'waiting' AND deadline > ?",
+                (
+                    "SELECT min(use_by) FROM ask WHERE state = 'closed'"
+                    " AND outcome = 'allowed' AND use_by > ?"
+                ),
+            )
+            for (moment,) in connection.execute(sql, (now,))
+            if moment is not None
+        ]
+        return bool(open_due or unused), moments
 
     async def _rule_left(self, now: int) -> int | None:
         """Rule on votes that a full disk left without a ruling; return when one is due."""

@@ -39,8 +39,25 @@ REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED)
 
 
 class _OwnVote(NamedTuple):
-    decision: str
+    """The viewer's last word on an ask; `decision` None: there is none."""
+
+    decision: str | None
     ruling: str | None
+
+    @property
+    def taking_back(self) -> bool:
+        """Whether it takes an answer back, and the home has not ruled on that."""
+        return self.decision == Decision.TAKE_BACK.value and self.ruling is None
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is an answer that the home has not ruled on."""
+        return self.decision is not None and self.ruling is None and not self.taking_back
+
+    @property
+    def ruled(self) -> str:
+        """How the home ruled on an answer; "" for what was taken back."""
+        return "" if self.decision == Decision.TAKE_BACK.value else self.ruling or ""
 
 
 class Looking:
@@ -170,12 +187,12 @@ class Looking:
             known = self._sights[node] = far.sight(self.context, self.connection, node)
         return known
 
-    def _own_vote(self, row: AskRow) -> _OwnVote | None:
+    def _own_vote(self, row: AskRow) -> _OwnVote:
         """Return the viewer's last word on an ask, from whichever machine."""
         if self.viewer is None or row.posted:
-            return None
+            return _OwnVote(None, None)
         last = self.connection.execute(OWN_VOTE, (row.id, self.viewer.id)).fetchone()
-        return None if last is None else _OwnVote(*last)
+        return _OwnVote(*(last or (None, None)))
 
     def _counted(self, row: AskRow) -> int:
         """Return how many allows the home has counted, as far as its rulings are here."""
@@ -211,9 +228,6 @@ class Looking:
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
         own = self._own_vote(row)
-        pending = own is not None and own.ruling is None
-        back = own is not None and own.decision == Decision.TAKE_BACK.value
-        ruling = None if own is None or back else own.ruling
         sight = self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
@@ -230,11 +244,11 @@ class Looking:
             role=row.role,
             needed=row.needed,
             counted=self._counted(row),
-            own_pending=pending and not back,
-            own_taking_back=pending and back,
-            own_counted=ruling == Ruling.COUNTED.value,
-            own_lost=ruling in LOST,
-            own_refused=REFUSED.get(ruling or ""),
+            own_pending=own.pending,
+            own_taking_back=own.taking_back,
+            own_counted=own.ruled == Ruling.COUNTED.value,
+            own_lost=own.ruled in LOST,
+            own_refused=REFUSED.get(own.ruled),
             own_made=self._own_made(row),
             outcome=Outcome(row.outcome) if row.outcome else None,
             closed_at=row.closed,

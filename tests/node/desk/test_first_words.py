@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from sync.errors import NotAllowed
-from tests.node.desk.fleets import TOKEN, Fleet, Machine
-from tests.node.store.stores import SetTimes
+from tests.node.desk.machines import TOKEN, Machine
 
 PASSPHRASE = "correct horse"
 
 
 @pytest.fixture
 async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
-    made = Machine(tmp_path / "desk", Fleet(), SetTimes())
+    made = Machine(tmp_path / "desk", {})
     yield made
     await made.close()
 

@@ -10,7 +10,8 @@ from node import limits
 from node.desk.sign_in_far import APPROVE, OVER, RESULT, WISH
 from sync.errors import AskmeshError, Conflict, NotAllowed
 from sync.log.kinds import EntryType
-from tests.node.desk.fleets import Fleet, fleet_of, viewer
+from tests.node.desk.fleets import Fleet, fleet_of
+from tests.node.desk.machines import viewer
 from web.desk import SignIn
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from node.desk.far import tell_cards
@@ -14,7 +15,8 @@ from node.store.transaction import Transaction
 from sync.log.facts import AskFacts, AskText, Quorum
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
-from tests.node.desk.fleets import Fleet, Machine, fleet_of
+from tests.node.desk.fleets import Fleet, fleet_of
+from tests.node.desk.machines import Machine
 from web.views import AskView, Counts, SessionView
 
 
@@ -169,12 +171,8 @@ async def test_a_far_session_that_was_heard_has_the_call_still(fleet: Fleet) -> 
     assert (await laptop.view(ask, fleet.ann)).card.state == "outcome_unknown"
     told = far_session(desk.id)
     heard = laptop.context.clock.now() - 60_000
-    laptop.seen.told = [FarSession(**{**as_dict(told), "last_heard": heard})]
+    laptop.seen.told = [msgspec.structs.replace(told, last_heard=heard)]
     assert (await laptop.view(ask, fleet.ann)).card.state == "handed"
-
-
-def as_dict(session: FarSession) -> dict[str, object]:
-    return {name: getattr(session, name) for name in session.__struct_fields__}
 
 
 async def test_cards_are_told_anew_when_a_machine_comes_or_goes(fleet: Fleet) -> None:
