@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import cast
 
-from node.desk import persons, rows
+from node.desk import far, persons, rows
 from node.desk.answer import answer_of, flagged_of, state_of
 from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
@@ -179,7 +179,13 @@ class AgentDesk:
             found = rows.select(
                 connection, f"{where} ORDER BY created DESC LIMIT 200", (who.project,)
             )
-            return [self._pending(connection, who, row) for row in reversed(found)]
+            # What a removed machine left open waits for nobody any more.
+            gone = far.gone(self.context, connection)
+            return [
+                self._pending(connection, who, row)
+                for row in reversed(found)
+                if everything or row.home not in gone
+            ]
 
         await self.heard(who)
         return await self.context.reader.run(read)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from node.store.transaction import Transaction
 from sync.errors import Conflict, NotAllowed, NotFound
+from sync.log.facts import Part, VoteFacts, VoteText
 from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
 from web.desk import AskClosed
@@ -251,6 +253,14 @@ async def test_a_number_means_this_machines_ask_to_an_agent(fleet: Fleet) -> Non
         await laptop.fetch("77")
 
 
+async def test_an_agent_sees_its_projects_rows_of_all_machines(fleet: Fleet) -> None:
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    mine, other = await laptop.ask(), await desk.ask()
+    await fleet.meet("desk", "laptop")
+    listed = {row.full_id: row.mine for row in await laptop.agents.pending(laptop.asker())}
+    assert listed == {mine: True, other: False}
+
+
 async def test_sessions_of_the_same_name_are_not_mixed(fleet: Fleet) -> None:
     desk, laptop = fleet["desk"], fleet["laptop"]
     ask = await desk.ask("approval")
@@ -284,6 +294,8 @@ async def test_the_asks_of_a_removed_machine_are_over(fleet: Fleet) -> None:
     assert (shown.state, shown.actions, shown.open) == ("machine_removed", [], False)
     assert "by Ann" in shown.sentence
     assert await laptop.needs(fleet.ann) == 0
+    listed = [row.full_id for row in await laptop.agents.pending(laptop.asker())]
+    assert listed == []
     with pytest.raises(Conflict, match="no machine of this fleet"):
         await laptop.vote(fleet.ann, ask, "deny")
 
@@ -315,3 +327,91 @@ async def test_a_call_that_is_not_here_cannot_be_allowed_here(fleet: Fleet) -> N
     with pytest.raises(NotFound):
         await laptop.vote(fleet.ann, ask, "allow")
     assert (await laptop.vote(fleet.ann, ask, "deny")).state == "recorded"
+
+
+async def test_what_another_node_signs_is_checked_by_the_home(fleet: Fleet) -> None:
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    bob = await fleet.person("bob", "member", "phone")
+    question = await desk.ask(options=[{"label": "yes"}, {"label": "no"}])
+    approval = await desk.ask("approval")
+    await fleet.meet_all()
+    seen = {ask: (await desk.row(ask)).entry_hash for ask in (question, approval)}
+    nothing, words = VoteText(), VoteText(text="x")
+    cases: list[tuple[str, str, str, str | None, Part, str]] = [
+        (question, fleet.ann, "answer", None, nothing, "not_allowed"),
+        (question, fleet.ann, "answer", None, VoteText(text="  "), "not_allowed"),
+        (question, fleet.ann, "answer", "7", nothing, "not_allowed"),
+        (question, fleet.ann, "answer", None, VoteText(text="x" * 20_000), "not_allowed"),
+        (question, fleet.ann, "allow", None, nothing, "not_allowed"),
+        (question, fleet.ann, "decline", "1", nothing, "not_allowed"),
+        (question, fleet.ann, "answer", None, OptionText(text=7), "not_allowed"),
+        (question, bob, "decline", None, nothing, "not_allowed"),
+        (question, "nobody", "decline", None, nothing, "not_allowed"),
+        (approval, fleet.ann, "allow", None, words, "not_allowed"),
+    ]
+    for ask, person, decision, choice, text, ruling in cases:
+        vote = VoteFacts(
+            ask=ask, person=person, decision=decision, choice=choice, seen=seen[ask], at=1
+        )
+        assert await ruled(fleet, vote, text) == ruling, (decision, choice, person)
+        assert await desk.stands(ask) == ("waiting", None)
+    stale = VoteFacts(ask=approval, person=fleet.ann, decision="allow", seen=bytes(32), at=1)
+    assert await ruled(fleet, stale, nothing) == "stale"
+    await fleet.carry("desk", "laptop")
+    shown = (await laptop.view(approval, fleet.ann)).card
+    assert "changed since you answered" in shown.sentence
+    good = VoteFacts(
+        ask=question, person=fleet.ann, decision="answer", choice="2", seen=seen[question], at=1
+    )
+    assert await ruled(fleet, good, nothing) == "accepted"
+
+
+class OptionText(Part, frozen=True, kw_only=True):
+    """Words of a vote that do not read as such."""
+
+    text: int
+
+
+async def ruled(fleet: Fleet, vote: VoteFacts, text: Part) -> str:
+    """The laptop signs a vote as it stands; return what the desk makes of it."""
+    laptop, desk = fleet["laptop"], fleet["desk"]
+    made = await laptop.writer.run(
+        "vote", lambda transaction: transaction.append(EntryType.VOTE, vote, text).hash
+    )
+    await fleet.carry("laptop", "desk")
+    (ruling,) = await desk.reader.run(
+        lambda connection: connection.execute(
+            "SELECT ruling FROM vote WHERE hash = ?", (made,)
+        ).fetchone()
+    )
+    return str(ruling)
+
+
+async def test_votes_on_what_nobody_answers_hurt_nothing(fleet: Fleet) -> None:
+    desk = fleet["desk"]
+    note = await desk.ask("note")
+    await fleet.meet_all()
+    for ask in (note, f"{desk.id}-77", "no id at all", fleet["phone"].id + "-1"):
+        vote = VoteFacts(ask=ask, person=fleet.ann, decision="deny", seen=bytes(32), at=1)
+        assert await ruled(fleet, vote, VoteText()) == "None"
+    assert await desk.answers.rule_open() == 0
+    assert await desk.sweeper.sweep() > 0
+
+
+async def test_a_machine_whose_log_forked_must_rejoin(fleet: Fleet) -> None:
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    ask = await desk.ask("approval")
+    await fleet.meet("desk", "laptop")
+
+    def fork(transaction: Transaction) -> None:
+        node, own = desk.identity.key.node_id, laptop.identity.fleet
+        transaction.run(
+            "INSERT INTO fork VALUES (?, ?, 0, 9, ?, ?, 1)", own, node, b"header", b"signature"
+        )
+
+    await laptop.writer.run("fork", fork)
+    shown = (await laptop.view(ask, fleet.ann)).card
+    assert (shown.state, shown.actions) == ("must_rejoin", [])
+    assert await laptop.needs(fleet.ann) == 0
+    with pytest.raises(Conflict, match="must join again"):
+        await laptop.vote(fleet.ann, ask, "deny")

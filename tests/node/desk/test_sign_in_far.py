@@ -111,6 +111,17 @@ async def test_a_member_cannot_take_a_machine_without_an_owner(fleet: Fleet) -> 
     assert await fleet["laptop"].sign_ins.collect(made.id, digits) is None
 
 
+async def test_a_member_takes_the_machine_an_owner_named(fleet: Fleet) -> None:
+    bob = await fleet.person("bob", "member", "desk")
+    await fleet.give("laptop", bob)
+    made, digits, listed = await begun(fleet)
+    await fleet["desk"].sign_ins.approve(viewer(bob), listed, digits)
+    await fleet.meet("desk", "laptop")
+    session = await fleet["laptop"].sign_ins.collect(made.id, digits)
+    assert session is not None
+    assert session.viewer.person == bob
+
+
 async def test_a_letter_only_speaks_for_whom_its_machine_speaks(fleet: Fleet) -> None:
     bob = await fleet.person("bob", "member", "laptop")
     made = await fleet["desk"].sign_ins.request(where="Firefox")
