@@ -1,6 +1,7 @@
 """Dialling one member: its addresses raced, whoever answers held to the pinned certificate."""
 
 import asyncio
+import contextlib
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -73,7 +74,9 @@ class Dialled:
         self._session = session
 
     async def close(self) -> None:
-        """Close everything at once."""
+        """Close everything; a peer that does not answer is waited for no longer than a moment."""
+        with contextlib.suppress(OSError, RuntimeError):
+            await self.socket.close()
         await self._session.close()
 
 
