@@ -78,7 +78,9 @@ class Reading:
         """One ask with its exact call and its history."""
 
         def read(connection: sqlite3.Connection) -> AskDetail:
-            row = find(connection, ask_id)
+            # Only an agent's or a listing's bare number means an ask of this machine.
+            here = None if person else self.context.identity.name
+            row = find(connection, ask_id, prefer=here)
             looking = Looking(self.context, connection, person)
             return AskDetail(
                 ask=looking.ask(row),

@@ -145,6 +145,8 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     allowed = eligible(viewer, facts.role) and facts.speaks_here
     if expired(facts.deadline, now):
         sentence = f"The deadline has passed here; {facts.machine} has not confirmed it."
+        if facts.own_pending:
+            sentence += " It decides whether your answer came in time."
         return _card(CardState.DEADLINE_PASSED, sentence, facts)
     own = _own(facts)
     if own is not None:

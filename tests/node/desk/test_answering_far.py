@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from node.store.transaction import Transaction
-from sync.errors import Conflict, NotAllowed, NotFound
+from sync.errors import Conflict, Invalid, NotAllowed, NotFound
 from sync.log.facts import Part, VoteFacts, VoteText
 from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
@@ -111,6 +111,7 @@ async def test_an_answer_after_the_deadline_is_late_and_nobodys_denial(fleet: Fl
     passed = (await laptop.view(ask, fleet.ann)).card
     assert (passed.state, passed.actions, passed.needs_me) == ("deadline_passed", [], False)
     assert "desk has not confirmed" in passed.sentence
+    assert "whether your answer came in time" in passed.sentence
     await laptop.sweeper.sweep()
     assert await laptop.stands(ask) == ("waiting", None)
     await fleet.carry("laptop", "desk")
@@ -249,6 +250,10 @@ async def test_a_number_means_this_machines_ask_to_an_agent(fleet: Fleet) -> Non
     assert other.endswith(f"-{number}")
     assert (await desk.fetch(number)).full_id == mine
     assert (await laptop.fetch(number)).full_id == other
+    assert (await desk.reading.ask(number, None)).ask.id == mine
+    # A person may mean either, so neither is taken.
+    with pytest.raises(Invalid, match="several asks"):
+        await desk.reading.ask(number, fleet.ann)
     with pytest.raises(NotFound):
         await laptop.fetch("77")
 
