@@ -168,6 +168,8 @@ class Keeper:
         try:
             while self._wanted:
                 await self._free.wait()
+                if not self._wanted:
+                    break
                 self._wake.clear()
                 await self._try()
                 if self.live is None:

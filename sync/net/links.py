@@ -106,14 +106,14 @@ class Links:
         )
         self._running[link] = None
         self._none.clear()
-        if member.removed or member.node not in self._keepers:
+        keeper = self._keepers.get(member.node)
+        if member.removed or keeper is None:
             self.dismiss(link)
         ended = Ended(code=BROKEN, reason=None)
         try:
             ended = await link.run()
         finally:
             del self._running[link]
-            keeper = self._keepers.get(member.node)
             if keeper is not None:
                 keeper.lost(link, ended)
             if not self._running:

@@ -158,6 +158,7 @@ async def _dial(keyring: Keyring, member: Member, address: Address) -> Dialled:
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ATTEMPT_S),
         trust_env=False,
         auto_decompress=False,
+        skip_auto_headers=("User-Agent",),
         trace_configs=[trace],
         read_bufsize=4096,
     )

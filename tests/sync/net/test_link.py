@@ -1,18 +1,17 @@
 """One link: what a session wants is carried out in order, and no peer can hold it up."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import WSMsgType, web
 
 from sync.errors import BadEntry, StoreFull
-from sync.log.entry import Entry
 from sync.log.vector import Wanted
 from sync.net import link as module
 from sync.net.contract import Ended
-from sync.net.ledger import Kept, Member
+from sync.net.ledger import Member
 from sync.net.link import BROKEN, DUPLICATE, SILENT, TOO_SLOW, UNREADABLE, Link
 from sync.net.listener import Listener
 from sync.net.reach import Dialled, reach
@@ -33,77 +32,9 @@ from sync.wire.actions import (
 from tests.sync.log.entries import key
 from tests.sync.net.ledgers import MemoryLedger
 from tests.sync.net.machines import HERE, at, keyring, member, until
+from tests.sync.net.scripted import HELLO, Script
 
-HELLO = Send(frame=b"hello")
 WANTED = Wanted(author=key(1).node_id, log=0, first=1, last=3)
-
-
-class Script:
-    """A session that does what a test tells it to, and notes what it was told."""
-
-    round_trip_ms: float | None = 1.5
-    behind_us = 2
-    behind_them = 3
-    version: str | None = "9.9"
-    skew_ms: int | None = 4
-    trouble: str | None = None
-
-    def __init__(self, on: Callable[[bytes], list[Action]] | None = None) -> None:
-        self.on = on or (lambda _: [])
-        self.frames: list[bytes] = []
-        self.keeps: list[Kept] = []
-        self.reads: list[int] = []
-        self.blobs: list[bytes | None] = []
-        self.ticks = 0
-        self.ended = 0
-
-    def begin(self, now: int) -> list[Action]:
-        assert now > 0
-        return [HELLO]
-
-    def received(self, frame: bytes, now: int) -> list[Action]:
-        del now
-        self.frames.append(frame)
-        return self.on(frame)
-
-    def kept(self, kept: Kept, now: int) -> list[Action]:
-        del now
-        self.keeps.append(kept)
-        return [Send(frame=b"ack")]
-
-    def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
-        del wanted, now
-        self.reads.append(len(entries))
-        return [Send(frame=b"entries %d" % len(entries))]
-
-    def have_blob(self, name: bytes, data: bytes | None) -> list[Action]:
-        del name
-        self.blobs.append(data)
-        return []
-
-    def push(self, entries: Sequence[Entry], now: int) -> list[Action]:
-        del now
-        return [Send(frame=b"push %d" % len(entries))]
-
-    def presence(self, raw: bytes, signature: bytes) -> list[Action]:
-        return [Send(frame=signature + raw)]
-
-    def letter(self, raw: bytes, signature: bytes) -> list[Action]:
-        return [Send(frame=signature + raw)]
-
-    def tick(self, now: int) -> list[Action]:
-        del now
-        self.ticks += 1
-        return []
-
-    def goodbye(self) -> list[Action]:
-        return [Send(frame=b"goodbye")]
-
-    def farewell(self, proof: Sequence[Entry]) -> list[Action]:
-        return [Send(frame=b"farewell %d" % len(proof))]
-
-    def closed(self) -> None:
-        self.ended += 1
 
 
 class Owner:
