@@ -180,10 +180,15 @@ class SignIns:
             if stored is None or not hmac.compare_digest(key.public, bytes(stored[0])):
                 return None
             owner = transaction.row(
-                "SELECT id FROM person WHERE role = 'owner' AND NOT ended ORDER BY at LIMIT 1"
+                "SELECT id FROM person JOIN speaks_for ON speaks_for.person = person.id"
+                " WHERE role = 'owner' AND NOT ended AND live AND node = ? ORDER BY at LIMIT 1",
+                transaction.identity.name,
             )
             if owner is None:
-                return None
+                raise NotAllowed(
+                    "This machine speaks for no owner, so nothing could be done from here.",
+                    hint="Use the words on a machine of an owner.",
+                )
             transaction.run("DELETE FROM person_session")
             transaction.run("DELETE FROM passphrase WHERE person = ?", owner[0])
             transaction.keep("recovered", str(transaction.now).encode())

@@ -32,6 +32,8 @@ class Fleet:
         self.founder: Machine | None = None
         self.ann = ""
         """The owner; the first machine speaks for her, and each one she was given."""
+        self.words = ""
+        """The recovery words she was shown."""
 
     def __getitem__(self, name: str) -> Machine:
         return self.machines[name]
@@ -45,6 +47,7 @@ class Fleet:
             self.founder = machine
             made = await machine.sign_ins.first(TOKEN, name="Ann", passphrase=None, where="test")
             self.ann = made.viewer.person
+            self.words = " ".join(made.recovery_words or [])
         else:
             await self.state(_member(machine, self.ann))
         return machine

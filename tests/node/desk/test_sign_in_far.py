@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from node import limits
-from node.desk.sign_in_far import APPROVE, OVER, RESULT, WISH
+from node.desk.sign_in_far import APPROVE, OVER, RESULT, WISH, consent
 from sync.errors import AskmeshError, Conflict, NotAllowed
 from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
@@ -200,3 +200,15 @@ async def test_on_the_same_machine_it_is_approved_as_before(fleet: Fleet) -> Non
     await desk.sign_ins.approve(viewer(fleet.ann), made.id, digits)
     assert await fleet["laptop"].sign_ins.waiting() == []
     assert await desk.sign_ins.collect(made.id, digits) is not None
+
+
+async def test_the_recovery_words_work_where_an_owner_can_act(fleet: Fleet) -> None:
+    with pytest.raises(NotAllowed, match="speaks for no owner"):
+        await fleet["laptop"].sign_ins.by_recovery(fleet.words, where="Firefox")
+    await fleet.give("laptop", fleet.ann)
+    await fleet["desk"].writer.run(
+        "consent", lambda job: consent(job, viewer(fleet.ann), fleet["laptop"].id)
+    )
+    await fleet.meet("desk", "laptop")
+    session = await fleet["laptop"].sign_ins.by_recovery(fleet.words, where="Firefox")
+    assert session.viewer.person == fleet.ann
