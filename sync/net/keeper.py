@@ -112,12 +112,13 @@ class Keeper:
         self._wake.set()
 
     def sighted(self, addresses: Sequence[Address]) -> None:
-        """It was announced near by; the same again says nothing new."""
+        """It may be there now (at these addresses); the same again says nothing new."""
         now = asyncio.get_running_loop().time()
         fresh = tuple(addresses)
-        moved = fresh != self._sighted
-        self._sighted = fresh
-        if moved and now - self._sighted_at >= SIGHTING_S:
+        news = not fresh or fresh != self._sighted
+        if fresh:
+            self._sighted = fresh
+        if news and self.live is None and now - self._sighted_at >= SIGHTING_S:
             self._sighted_at = now
             self.wake()
 
@@ -166,7 +167,7 @@ class Keeper:
 
     async def _keep(self) -> None:
         try:
-            while self._wanted:
+            while True:
                 await self._free.wait()
                 if not self._wanted:
                     break

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from sync.net import link as link_module
+from sync.net.discovery import Offered
 from sync.net.keeper import LinkState
 from sync.net.ledger import Address, Member
 from sync.net.mesh import Callbacks, Mesh, Settings
@@ -325,9 +326,10 @@ async def test_two_meshes_find_each_other_by_mdns_alone() -> None:
         await until(lambda: one.linked_to(two) and two.linked_to(one), "they found each other")
         assert one.mesh.mdns == "on"
         one.mesh.pairing(b"8 bytes!", 4242)
-        found = []
+        found: list[Offered] = []
         for _ in range(5):
-            found = found or [o for o in await two.mesh.offers(1.0) if o.sid == b"8 bytes!"]
+            if not found:
+                found = [o for o in await two.mesh.offers(1.0) if o.sid == b"8 bytes!"]
         assert [(offer.name, offer.addresses[0].port) for offer in found] == [("test", 4242)]
     assert one.mesh.mdns == "off"
 
