@@ -27,8 +27,7 @@ async def step(fleet: Fleet, chance: random.Random, asks: list[str], people: lis
     kind = chance.choice(("vote", "vote", "back", "fetch", "carry", "carry", "time", "restart"))
     if kind == "vote":
         decision = chance.choice(("allow", "deny", "answer", "decline"))
-        more = {"text": "x"} if decision == "answer" else {}
-        await machine.vote(person, ask, decision, **more)
+        await machine.vote(person, ask, decision, text="x" if decision == "answer" else None)
     elif kind == "back":
         await machine.take_back(person, ask)
     elif kind == "fetch":
