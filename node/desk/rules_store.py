@@ -124,14 +124,23 @@ class RulesStore:
             transaction.change("rules", version_of(source))
             after = _records(transaction.connection)
             if [record.source for record in after] != [source]:
-                raise NotAllowed(
-                    "These rules could not be put into force from this machine.",
-                    hint="The fleet does not let this person do it here, or an owner has to"
-                    " settle rules that were applied at the same time.",
-                )
+                raise _not_ours(several=len(before) > 1)
             return _view(after, parsed)
 
         return await self.context.writer.run("apply_rules", job)
+
+
+def _not_ours(*, several: bool) -> NotAllowed:
+    """Say why what was applied does not count in the fleet."""
+    if several:
+        return NotAllowed(
+            "Several rules were applied at the same time, and one of them by an owner.",
+            hint="Only an owner settles that.",
+        )
+    return NotAllowed(
+        "This machine does not speak for you, so the others would not accept it from here.",
+        hint="Do it on a machine that is yours.",
+    )
 
 
 def check_in_force(transaction: Transaction, rules: Rules) -> None:
