@@ -101,10 +101,10 @@ class SignIns:
     async def _shown_words(self) -> None:
         """A page's session is used: the reply that made it, with the words, was received.
 
-        The page shows the words before it asks for anything else. Until then a reply that
-        was lost is made up for: the first sign-in may be repeated, a later one tells them.
+        The page shows the words before it asks for anything else. Until then each sign-in
+        of an owner tells them, so that a reply that was lost loses nothing. The link itself
+        is never good for a second try: a program may have seen it.
         """
-        self._first = None
 
         def job(transaction: Transaction) -> None:
             transaction.keep(ENTROPY, None)
@@ -131,20 +131,16 @@ class SignIns:
             hashed = await asyncio.to_thread(digest, passphrase, salt)
 
         def job(transaction: Transaction) -> NewSession:
-            known = transaction.row("SELECT id FROM person")
-            if known is not None and transaction.value(ENTROPY) is None:
+            if transaction.row("SELECT 1 FROM person") is not None:
                 raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
-            person = self._id(10) if known is None else str(known[0])
-            if known is None:
-                self._make_owner(transaction, person, " ".join(name.split()))
-            # The reply to an earlier try was lost, so nobody has its session.
-            transaction.run("DELETE FROM person_session")
-            transaction.run("DELETE FROM passphrase")
+            person = self._id(10)
+            self._make_owner(transaction, person, " ".join(name.split()))
             if hashed is not None:
                 transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
             return self._session(transaction, person, "page", where)
 
         session = await self.context.writer.run("first_sign_in", job)
+        self._first = None
         return msgspec.structs.replace(session, passphrase_set=hashed is not None)
 
     async def by_passphrase(self, passphrase: str, *, kind: Place, where: str) -> NewSession:

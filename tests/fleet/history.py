@@ -70,7 +70,7 @@ def granted(home: Path) -> dict[str, Any]:
         "entries": {kind.name: len(entries(home, kind)) for kind in GRANTING},
         "sessions": sorted(rows(home, "SELECT id, secret, person FROM person_session")),
         "passphrases": sorted(rows(home, "SELECT * FROM passphrase")),
-        "rules": rows(home, "SELECT version FROM rules ORDER BY n"),
+        "rules": rows(home, "SELECT version FROM rules ORDER BY place"),
         "decided": sorted(
             rows(home, "SELECT id, outcome FROM ask WHERE outcome IN ('allowed', 'answered')")
         ),
