@@ -162,3 +162,10 @@ def joined(by: Machine, name: str, *, for_person: str | None = None, who: str = 
     machine = Machine(name)
     machine.hear(by)
     return machine
+
+
+def of_role(role: str) -> tuple[Machine, Machine]:
+    """A fleet of two machines: the owner's, and one that speaks for `bob` of this role."""
+    home = founded()
+    home.say(person("bob", role, by="ann"))
+    return home, joined(home, "lap", for_person="bob")
