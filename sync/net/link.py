@@ -35,6 +35,7 @@ from sync.wire.actions import (
     Send,
 )
 
+STOPPING: Final = 1001
 BROKEN: Final = 1006
 DUPLICATE: Final = 4080
 TOO_SLOW: Final = 4081
@@ -147,7 +148,7 @@ class Link:
     def goodbye(self) -> None:
         """End in order: the peer knows at once."""
         self._step(self._session.goodbye)
-        self._finish(1001, None)
+        self._finish(STOPPING, None)
 
     def drop(self, code: int, reason: str | None) -> None:
         """End it now."""

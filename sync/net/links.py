@@ -14,7 +14,7 @@ from sync.net.contract import Ended, Session
 from sync.net.dialling import Side, second_stays
 from sync.net.keeper import Keeper
 from sync.net.ledger import Address, Ledger, Member
-from sync.net.link import BROKEN, DUPLICATE, Link
+from sync.net.link import BROKEN, DUPLICATE, STOPPING, Link
 from sync.net.listener import written
 from sync.net.reach import Dialled, Socket
 from sync.net.settings import Callbacks
@@ -38,6 +38,7 @@ class Links:
         self._sessions = sessions
         self._running: dict[Link, None] = {}
         self._none = asyncio.Event()
+        self._stopping = False
         self._errands: set[asyncio.Task[None]] = set()
 
     def __iter__(self) -> Iterator[Link]:
@@ -53,7 +54,8 @@ class Links:
             link.drop(NOT_NEEDED, None)
 
     async def stop(self) -> None:
-        """Say goodbye on all of them, and return when they have ended."""
+        """Say goodbye on all of them, and return when they have ended; begin none any more."""
+        self._stopping = True
         for link in self:
             link.goodbye()
         if self._running:
@@ -93,6 +95,9 @@ class Links:
         local: object,
         address: Address | None = None,
     ) -> None:
+        if self._stopping:
+            await socket.close(code=STOPPING)
+            return
         link = Link(
             socket,
             self._sessions(member),

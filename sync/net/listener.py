@@ -36,6 +36,8 @@ PER_SECOND: Final = 8.0
 ADDRESSES_PACED: Final = 256
 LINKS_EACH: Final = 3
 """Links of one member at a moment: two that collapse to one, and one that is closing."""
+CLEAN_UP_S: Final = 0.2
+"""What requests may still take when the listener closes: links have ended before."""
 ACCEPT_PAUSE_S: Final = 0.5
 """After accepting failed (no descriptors left), so that it does not fail in a busy loop."""
 MESSAGE_BYTES: Final = FRAME_BYTES + 1
@@ -90,7 +92,7 @@ class Listener:
         self.port = int(self._sockets[0].getsockname()[1])
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._asked)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=GOODBYE_S)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLEAN_UP_S)
         await self._runner.setup()
         self._tasks = [asyncio.create_task(self._accept(one)) for one in self._sockets]
         return self.port

@@ -92,9 +92,11 @@ class Lab:
 
     def down(self) -> None:
         """End what runs on the hosts and remove everything."""
-        for host in self.hosts:
-            for process in host.processes:
-                _end(process)
+        started = [process for host in self.hosts for process in host.processes]
+        for process in started:
+            _tell_to_end(process)
+        for process in started:
+            _end(process)
         there = {line.split()[0] for line in ip("netns", "list").splitlines() if line}
         for name in [*(host.name for host in self.hosts), self.switch]:
             if name in there:
@@ -136,17 +138,19 @@ class Lab:
         )
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End one process that we started, and what it was told to run (`ip` executes it)."""
+def _tell_to_end(process: "subprocess.Popen[bytes]") -> None:
+    """Ask one process that we started to end (`ip` becomes what it was told to run)."""
     if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
