@@ -60,17 +60,10 @@ def open_store(
         )
         fleet = values["fleet"]
         name = _machine(connection, key, machine)
-        if name is not None:
-            _state_certificate(connection, Identity(key=key, fleet=fleet), clock, random)
+        _state_certificate(connection, Identity(key=key, fleet=fleet), clock, random)
     except (sqlite3.Error, AskmeshError) as error:
         connection.close()
         raise failure(error) from None
-    if name is None:
-        connection.close()
-        raise StoreError(
-            "This store was written under another key than the one beside it.",
-            hint="Put the matching node.key back; nothing was changed.",
-        )
     return Opened(
         connection=connection,
         identity=Identity(key=key, fleet=fleet),
@@ -80,14 +73,18 @@ def open_store(
     )
 
 
-def _machine(connection: sqlite3.Connection, key: NodeKey, machine: str) -> str | None:
-    """Return this machine's name; None: the store is not this key's."""
+def _machine(connection: sqlite3.Connection, key: NodeKey, machine: str) -> str:
+    """Return this machine's name. Raises `StoreError` when the store is not this key's."""
     row = connection.execute("SELECT name FROM node WHERE public_key = ?", (key.public,)).fetchone()
     if row is not None:
         return str(row[0])
     # The fleet may have taken back that we were ever let in; our log is still ours.
-    written = connection.execute("SELECT 1 FROM entry WHERE author = ?", (key.node_id,)).fetchone()
-    return None if written is None else machine
+    if connection.execute("SELECT 1 FROM entry WHERE author = ?", (key.node_id,)).fetchone():
+        return machine
+    raise StoreError(
+        "This store was written under another key than the one beside it.",
+        hint="Put the matching node.key back; nothing was changed.",
+    )
 
 
 def _state_certificate(

@@ -101,13 +101,7 @@ class RulesStore:
                     hint="Ask one of them to apply this file.",
                 )
             before = _records(transaction.connection)
-            in_force = _version(before) if before else None
-            if replaces != in_force:
-                raise Conflict(
-                    f"The rules in force are {in_force or 'none'}, not"
-                    f" {replaces or 'none'}: someone applied others meanwhile.",
-                    hint="Look at them (`askmesh rules show`), then apply yours again.",
-                )
+            _check_seen(before, replaces)
             transaction.append(
                 EntryType.RULES,
                 RulesFacts(
@@ -128,6 +122,17 @@ class RulesStore:
             return _view(after, parsed)
 
         return await self.context.writer.run("apply_rules", job)
+
+
+def _check_seen(before: list[Record], replaces: str | None) -> None:
+    """Raise `Conflict` when others are in force than the person saw."""
+    in_force = _version(before) if before else None
+    if replaces != in_force:
+        raise Conflict(
+            f"The rules in force are {in_force or 'none'}, not"
+            f" {replaces or 'none'}: someone applied others meanwhile.",
+            hint="Look at them (`askmesh rules show`), then apply yours again.",
+        )
 
 
 def _not_ours(*, several: bool) -> NotAllowed:

@@ -5,6 +5,7 @@ import pytest
 
 from sync.decide.membership import Membership, settle
 from sync.decide.people import Role
+from sync.decide.statements import Stated
 from sync.log import facts as say
 from tests.sync.decide.histories import (
     FOUNDER,
@@ -240,23 +241,69 @@ def test_what_rests_on_what_a_cut_took_is_gone_too() -> None:
     assert fleet.rules == ()
 
 
-def test_a_version_that_followed_one_that_a_cut_took_follows_what_was_before() -> None:
+def of_three() -> tuple[Machine, Machine, Machine]:
+    """The owner's machine, `bob`'s and `cid`'s; `cid` may remove machines too."""
     home, lap = of_role("owner")
+    home.say(person("cid", "admin", by="ann"))
+    third = joined(home, "third", for_person="cid")
+    lap.hear(home)
+    return home, lap, third
+
+
+def test_a_version_that_followed_one_that_a_cut_took_follows_what_was_before() -> None:
+    home, lap, third = of_three()
     first = home.say(rules("one", "ann"))
     lap.hear(home)
     second = lap.say(rules("two", "bob", replaces=first))
-    third = joined(home, "third", for_person=None)
-    home_before = Machine("home")
-    home_before.hear(home)
-    third.say(say.CertificateFacts(certificate=b"x", at=1))
-    home_before.hear(lap)
-    home_before.seq = home.seq
-    home_before.say(rules("three", "ann", replaces=second))
-    home_before.say(removed("lap", "ann"))
-    assert home_before.fleet().nodes[lap.id].cut[0].seq == 1, "what the remover knew stands"
-    assert [version.version for version in home_before.fleet().rules if version.in_force] == [
-        "three"
+    home.hear(lap)
+    home.say(rules("three", "ann", replaces=second))
+    home.say(removed("lap", "ann"))
+    assert home.fleet().nodes[lap.id].cut[0].seq == 1, "what the remover knew stands"
+    assert [one.version for one in home.fleet().rules] == ["one", "two", "three"]
+    home, lap, third = of_three()
+    home.say(person("bob", "admin", by="ann", replaces=_only_version(home, "bob")))
+    first = home.say(rules("one", "ann"))
+    for machine in (lap, third):
+        machine.hear(home)
+    second = lap.say(rules("two", "bob", replaces=first))
+    home.hear(lap)
+    home.say(rules("three", "ann", replaces=second))
+    third.say(removed("lap", "cid"))
+    home.hear(third)
+    assert home.fleet().nodes[lap.id].removed is not None
+    assert [(one.version, one.in_force) for one in home.fleet().rules] == [
+        ("one", False),
+        ("three", True),
     ]
+
+
+def _only_version(machine: Machine, name: str) -> Stated:
+    (head,) = machine.fleet().persons[name].heads
+    return machine.known[head]
+
+
+def test_who_was_let_in_by_a_right_that_fell_is_in_no_fleet() -> None:
+    """Nobody of those is removed themselves; the right they used was never given."""
+    home, lap, third = of_three()
+    lap.say(person("cid", "owner", by="bob", replaces=_only_version(lap, "cid")))
+    lap.say(person("dan", "admin", by="bob"))
+    third.hear(lap)
+    third.say(person("eve", "admin", by="cid"))
+    third.say(member("eves", "cid"))
+    third.say(speaks("eves", "eve", by="cid"))
+    eves = Machine("eves")
+    eves.hear(third)
+    eves.say(member("last", "eve"))
+    late = Machine("home")
+    late.hear(home, eves)
+    assert node_of("last") in late.fleet().nodes
+    home.say(removed("lap", "ann"))
+    home.hear(eves)
+    fleet = home.fleet()
+    assert fleet.persons.keys() == {"ann", "bob", "cid"}
+    assert fleet.nodes[eves.id].removed is None, "an admin may let a machine in"
+    assert node_of("last") not in fleet.nodes
+    assert not fleet.counts(node_of("last"), 0, 1)
 
 
 def test_a_cut_below_what_the_remover_knew_takes_nothing_back() -> None:
@@ -282,16 +329,19 @@ def test_two_who_remove_each_other_are_both_removed() -> None:
     assert all(node.removed is not None for node in home.fleet().nodes.values())
 
 
+@pytest.mark.parametrize("first", ["home", "third"])
 @pytest.mark.parametrize("cuts", [({0: 1}, {0: 3}), ({0: 3}, {0: 1}), ({0: 2}, {})])
-def test_of_several_cuts_the_lowest_counts(cuts: tuple[dict[int, int], dict[int, int]]) -> None:
-    home, lap = of_role("owner")
-    third = joined(home, "third")
-    home.say(speaks("third", "cid", by="ann"))
-    home.say(person("cid", "owner", by="ann"))
-    home.say(speaks("third", "cid", by="ann"))
-    third.hear(home)
+def test_of_several_cuts_the_lowest_counts(
+    cuts: tuple[dict[int, int], dict[int, int]], first: str
+) -> None:
+    home, lap, third = of_three()
+    home.say(person("bob", "admin", by="ann", replaces=_only_version(home, "bob")))
+    for machine in (lap, third):
+        machine.hear(home)
     for number in range(4):
         lap.say(rules(str(number), "bob"))
+    # Who has said something more comes later in the settled order.
+    (third if first == "home" else home).say(say.CertificateFacts(certificate=b"x", at=1))
     home.say(removed("lap", "ann", cuts[0]))
     third.say(removed("lap", "cid", cuts[1]))
     home.hear(lap, third)
