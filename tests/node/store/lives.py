@@ -5,7 +5,12 @@ import sqlite3
 from pathlib import Path
 
 from node.bridge.client import Refused
+from node.store.transaction import Transaction
+from sync.log.facts import CutPoint, MemberFacts, RemovedFacts
+from sync.log.kinds import EntryType
+from tests.node.store.stores import Counted, SetTimes, found
 from tests.running import Person, RunningNode
+from tests.sync.log.entries import key
 
 RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
 
@@ -75,6 +80,30 @@ def _approvals(node: RunningNode, person: Person) -> None:
     person.ok("DELETE", f"/api/asks/{taken}/votes/mine")
     person.vote(asked("Not fetched"), "allow")
     asked("Open")
+
+
+def let_a_machine_come_and_go(home: Path) -> None:
+    """State in a stopped node's store that a machine joined, and was removed again."""
+    opened = found(home, SetTimes(), create=False)
+    connection, other = opened.connection, key(9)
+    (owner,) = connection.execute("SELECT id FROM person WHERE role = 'owner'").fetchone()
+    transaction = Transaction(
+        connection,
+        identity=opened.identity,
+        now=opened.clock.now(),
+        wall=opened.clock.times.wall_ms(),
+        random=Counted(),
+    )
+    connection.execute("BEGIN IMMEDIATE")
+    joined = MemberFacts(
+        node_key=other.public, certificate=b"der", machine="other", by=owner, at=transaction.now
+    )
+    transaction.append(EntryType.MEMBER, joined)
+    cut = [CutPoint(log=0, seq=7, hash=b"h" * 32)]
+    gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
+    transaction.append(EntryType.REMOVED, gone)
+    connection.execute("COMMIT")
+    connection.close()
 
 
 def rows(home: Path, table: str) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from node.store.projection import DERIVED
 from node.store.rebuild import compare
-from tests.node.store.lives import live, rows
+from tests.node.store.lives import let_a_machine_come_and_go, live, rows
 from tests.running import RunningNode, node_in
 
 
@@ -23,6 +23,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with node_in(tmp_path_factory.mktemp("lived")) as node:
         live(node.start())
         node.stop()
+        let_a_machine_come_and_go(node.home)
         yield node.home
 
 
@@ -73,7 +74,7 @@ def test_a_node_that_lived_through_everything_is_sound(lived: Path) -> None:
     assert outcomes == {
         None, "allowed", "denied", "answered", "declined", "expired", "withdrawn"
     }  # fmt: skip
-    assert types == {1, 2, 3, 4, 16, 17, 18, 19, 20, 21, 64, 65}
+    assert types == {1, 2, 3, 4, 5, 6, 16, 17, 18, 19, 20, 21, 64, 65}
 
 
 def test_also_while_it_runs_and_after_a_kill(node: RunningNode) -> None:
