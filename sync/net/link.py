@@ -50,6 +50,14 @@ _log = logging.getLogger("askmesh.link")
 Job = Callable[[], Awaitable[list[Action]]]
 
 
+class Line:
+    """Jobs that wait for the store, one after the other."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[Job] = deque()
+        self.filled = asyncio.Event()
+
+
 class Link:
     """A session and its WebSocket."""
 
@@ -85,10 +93,8 @@ class Link:
         self._bytes = 0
         self._to_write = asyncio.Event()
         self._written = asyncio.Event()
-        self._keeping: deque[Job] = deque()
-        self._serving: deque[Job] = deque()
-        self._to_keep = asyncio.Event()
-        self._to_serve = asyncio.Event()
+        self._keeping = Line()
+        self._serving = Line()
         self._room = asyncio.Event()
         self._room.set()
         self._muted = False
@@ -103,8 +109,8 @@ class Link:
             for part in (
                 self._read(),
                 self._write(),
-                self._work(self._keeping, self._to_keep),
-                self._work(self._serving, self._to_serve),
+                self._work(self._keeping),
+                self._work(self._serving),
             )
         ]
         try:
@@ -198,9 +204,9 @@ class Link:
                 case Send():
                     self._send(action.frame)
                 case Keep() | KeepBlob() | Farewell():
-                    self._queue(self._keeping, self._to_keep, self._job(action))
+                    self._queue(self._keeping, self._job(action))
                 case Read() | ReadBlob():
-                    self._queue(self._serving, self._to_serve, self._job(action))
+                    self._queue(self._serving, self._job(action))
                 case Heard():
                     self._owner.heard(self, action.raw, action.signature)
                 case Carried():
@@ -234,14 +240,14 @@ class Link:
 
         return run
 
-    def _queue(self, jobs: deque[Job], event: asyncio.Event, job: Job) -> None:
-        jobs.append(job)
-        event.set()
+    def _queue(self, line: "Line", job: Job) -> None:
+        line.jobs.append(job)
+        line.filled.set()
         self._make_room()
 
     def _make_room(self) -> None:
         """Read on only while little waits here, and what was asked for is being taken."""
-        waiting = len(self._keeping) + len(self._serving)
+        waiting = len(self._keeping.jobs) + len(self._serving.jobs)
         if not self._muted and waiting < LINK_WORK and self._bytes < WRITE_BYTES // 2:
             self._room.set()
         else:
@@ -296,15 +302,15 @@ class Link:
             self._to_write.clear()
             self._written.set()
 
-    async def _work(self, jobs: deque[Job], event: asyncio.Event) -> None:
+    async def _work(self, line: "Line") -> None:
         while True:
-            await event.wait()
-            while jobs:
-                actions = await self._insist(jobs[0])
-                jobs.popleft()
+            await line.filled.wait()
+            while line.jobs:
+                actions = await self._insist(line.jobs[0])
+                line.jobs.popleft()
                 self._step(lambda actions=actions: actions)  # type: ignore[misc]
                 self._make_room()
-            event.clear()
+            line.filled.clear()
 
     async def _insist(self, job: Job) -> list[Action]:
         """Run a job; while the store fails, wait and try again: nothing is acknowledged."""

@@ -61,22 +61,8 @@ class Mesh:
         self._listener = Listener(
             self._trust, self._links.taken, self._refused, bind=settings.bind, port=settings.port
         )
-        self._discovery = Discovery(
-            key.node_id,
-            self.sighted,
-            random=random,
-            bind=settings.bind,
-            only=settings.interfaces,
-            every=settings.announce_s,
-        )
-        self._watch = Watch(
-            clocks,
-            tick=self._tick,
-            woke=self._woke,
-            moved=self._moved,
-            tick_s=settings.tick_s,
-            poll_s=settings.network_poll_s,
-        )
+        self._discovery = self._new_discovery(random)
+        self._watch = self._new_watch(clocks)
         self._fleet = b""
         self._lots: dict[bytes, float] = {}
         self._drawn_at = 0.0
@@ -85,6 +71,26 @@ class Mesh:
         self._stale = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._refusals: dict[str, float] = {}
+
+    def _new_discovery(self, random: Callable[[int], bytes]) -> Discovery:
+        return Discovery(
+            self._keyring.node,
+            self.sighted,
+            random=random,
+            bind=self._settings.bind,
+            only=self._settings.interfaces,
+            every=self._settings.announce_s,
+        )
+
+    def _new_watch(self, clocks: Clocks) -> Watch:
+        return Watch(
+            clocks,
+            tick=self._tick,
+            woke=self._woke,
+            moved=self._moved,
+            tick_s=self._settings.tick_s,
+            poll_s=self._settings.network_poll_s,
+        )
 
     # --- from the node ------------------------------------------------------------------
 
