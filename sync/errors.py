@@ -138,6 +138,12 @@ class Forked(RemoteError):
     code = "forked"
 
 
+class BadFrame(RemoteError):
+    """A message on a link does not decode, or breaks a rule of the protocol."""
+
+    code = "bad_frame"
+
+
 class PairingFailed(RemoteError):
     """The machines could not be paired; nothing was stored on either."""
 

@@ -140,3 +140,73 @@ no fleet needs that many."""
 
 FRAME_BYTES: Final = 1024 * 1024
 """One message of a link: a batch worth a round trip, and little to hold for each peer."""
+
+FRAME_ENTRIES: Final = 1_000
+"""Entries in one frame: each costs a hash or two before anything else is read."""
+
+SERVED_BYTES: Final = 256 * 1024
+"""Entries read and sent at once where much is lacking: a vote waits behind little of it."""
+
+WINDOW: Final = 4
+"""Frames of entries a side may have sent that are not acknowledged: its peer stores these."""
+
+PLACES: Final = 4_096
+"""Logs a vector may name: two of each of 2,000 machines; more is made up."""
+
+RUNS_WANTED: Final = 16
+"""Runs asked of one peer at once: the others are left for the other links."""
+
+STALLED_MS: Final = 20 * SECOND_MS
+"""A peer that sends nothing of what it was asked for so long is not waited for."""
+
+PULL_MAX_MS: Final = 2 * MINUTE_MS
+"""So long without an entry of one run, whatever else came: another link may have it."""
+
+LEFT_FIRST_MS: Final = SECOND_MS
+LEFT_MAX_MS: Final = 30 * SECOND_MS
+"""How long a log that could not be stored (its author is not known yet) is left alone."""
+
+HAVE_MS: Final = 30 * SECOND_MS
+"""Digests are compared this often, give or take half: it is what makes syncing correct."""
+
+PING_MS: Final = 20 * SECOND_MS
+"""A ping after so much silence; NATs and switches keep idle connections longer."""
+
+DEAD_MS: Final = 45 * SECOND_MS
+"""Two pings without an answer: the link is gone."""
+
+UNSTORED_MS: Final = 30 * SECOND_MS
+"""Entries that wait so long for their acknowledgement are worth a word to persons."""
+
+FRAMES_PER_MINUTE: Final = 6_000
+"""Frames beside entries and their acknowledgements: presence of 200 machines is far below."""
+
+OFFENCES_PER_MINUTE: Final = 256
+"""Frames that a sound peer sends only by chance of timing; more is no chance."""
+
+BLOB_CHUNK_BYTES: Final = 256 * 1024
+"""One piece of a blob: as little in the way of a vote as `SERVED_BYTES`."""
+
+BLOBS_WANTED: Final = 64
+"""Blobs one link knows to be lacking at a time; it fetches one after the other."""
+
+BLOB_REQUESTS: Final = 8
+"""Pieces one peer may have asked for: they fit the line beside everything else."""
+
+PRESENCE_BYTES: Final = 32 * 1024
+"""What one machine says of itself: some hundred sessions."""
+
+PRESENCES: Final = 1_024
+"""Machines whose presence is remembered; more than any fleet."""
+
+PRESENCE_MS: Final = MINUTE_MS
+"""Presence is said anew this often, even if nothing changed."""
+
+LETTER_BYTES: Final = 16 * 1024
+"""A letter carries six digits or a sentence."""
+
+LETTER_AGE_MS: Final = 2 * MINUTE_MS
+"""A letter is for somebody who looks at a screen now."""
+
+LETTERS_REMEMBERED: Final = 4_096
+"""Ids of letters of the last minutes, so that none counts twice."""
