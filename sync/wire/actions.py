@@ -30,6 +30,16 @@ class Keep(Action, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
+class Recount(Action, frozen=True, kw_only=True):
+    """Read the vector of the store and call `Session.moved`."""
+
+
+class FindBlobs(Action, frozen=True, kw_only=True):
+    """Read which blobs are lacking and call `Session.want_blobs`."""
+
+    limit: int
+
+
 class ReadBlob(Action, frozen=True, kw_only=True):
     """Read a blob and call `Session.have_blob`."""
 

@@ -1,0 +1,112 @@
+"""What each side of a link tells the other that it holds.
+
+That nothing stays missing rests on this alone: vectors are compared when a link opens and
+every half minute, and what moved here by another link is told within a second.
+"""
+
+from collections.abc import Callable, Iterable
+
+from sync.limits import BLOBS_WANTED, HAVE_MS, PLACES
+from sync.log.chain import EMPTY, Head
+from sync.log.vector import Place, Vector
+from sync.wire import frames
+from sync.wire.actions import Action, FindBlobs, Recount, Send
+from sync.wire.conduct import VECTORS, Conduct, known
+from sync.wire.held import Held
+from sync.wire.pulling import Pulling
+
+
+class Comparing:
+    """One link's vectors. `theirs` is what the peer says it holds; the session shares it."""
+
+    def __init__(
+        self,
+        theirs: dict[Place, Head],
+        held: Held,
+        pulling: Pulling,
+        conduct: Conduct,
+        chance: Callable[[], float],
+    ) -> None:
+        self._theirs = theirs
+        self._held = held
+        self._pulling = pulling
+        self._conduct = conduct
+        self._chance = chance
+        self._greeting: Vector = {}
+        self._greeting_digest = b""
+        self._moves_told = -1
+        self._compared = (b"", b"")
+        """Digests of both that were found to differ last; nothing is new while they stay."""
+        self._have_at = 0
+
+    def greet(self) -> bytes:
+        """Return the digest for HELLO; both sides compare these two and no later ones."""
+        self._greeting = dict(self._held.heads)
+        self._greeting_digest = self._held.digest
+        return self._greeting_digest
+
+    def opened(self, digest: bytes, now: int) -> list[Action]:
+        """The peer's HELLO came with this digest."""
+        self._plan(now)
+        if digest != self._greeting_digest:
+            return [self._all()]
+        # Both hold the same: neither needs to say what.
+        self._agree(self._greeting)
+        return []
+
+    def told(self, have: frames.Have, now: int) -> list[Action]:
+        """The peer says what it holds. Raises `Misconduct`."""
+        ours = self._held.digest
+        if have.whole:
+            self._theirs.clear()
+        self._know({(row.author, row.log): Head(seq=row.seq, hash=row.hash) for row in have.heads})
+        actions: list[Action] = []
+        if have.digest == ours:
+            self._theirs.clear()
+            self._agree(self._held.heads)
+        elif have.ask:
+            self._conduct.count(VECTORS, now)
+            actions.append(self._all())
+        elif not have.whole and not have.heads and self._compared != (ours, have.digest):
+            self._compared = (ours, have.digest)
+            self._conduct.count(VECTORS, now)
+            actions.append(self._all(ask=True))
+        return actions + self._pulling.wants(now)
+
+    def tick(self, now: int) -> list[Action]:
+        """Tell what moved here and the peer does not know of; at times, compare everything."""
+        if now >= self._have_at:
+            self._plan(now)
+            # The store is asked, so that nothing that was missed stays missed.
+            return [Recount(), FindBlobs(limit=BLOBS_WANTED), self._have(())]
+        if self._held.moves == self._moves_told:
+            return []
+        self._moves_told = self._held.moves
+        news = [place for place, head in self._held.heads.items() if head.seq > self._knows(place)]
+        return [self._have(news)] if news else []
+
+    def _plan(self, now: int) -> None:
+        self._have_at = now + int(HAVE_MS * (0.5 + self._chance()))
+
+    def _knows(self, place: Place) -> int:
+        """Return how far the peer has a log, or knows that we have it."""
+        return max(self._pulling.told.get(place, 0), self._theirs.get(place, EMPTY).seq)
+
+    def _know(self, vector: Vector) -> None:
+        for place, head in vector.items():
+            known(self._theirs, place, head, limit=PLACES)
+
+    def _agree(self, vector: Vector) -> None:
+        """Both sides hold this."""
+        self._know(vector)
+        for place, head in vector.items():
+            self._pulling.told[place] = max(self._pulling.told.get(place, 0), head.seq)
+
+    def _all(self, *, ask: bool = False) -> Send:
+        self._moves_told = self._held.moves
+        return self._have(self._held.heads, whole=True, ask=ask)
+
+    def _have(self, places: Iterable[Place], *, whole: bool = False, ask: bool = False) -> Send:
+        rows = [self._pulling.row(place) for place in places][:PLACES]
+        have = frames.Have(digest=self._held.digest, heads=rows, whole=whole, ask=ask)
+        return Send(frame=frames.encode(have))
