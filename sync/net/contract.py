@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from sync.log.entry import Entry
-from sync.log.vector import Wanted
+from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action
 
@@ -37,12 +37,35 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 class Session(Protocol):
     """What a link needs of `sync.wire.session.Session`. Times are milliseconds."""
 
-    round_trip_ms: float | None
-    behind_us: int
-    behind_them: int
-    version: str | None
-    skew_ms: int | None
-    trouble: str | None
+    @property
+    def round_trip_ms(self) -> float | None:
+        """How long the last ping took."""
+        ...
+
+    @property
+    def behind_us(self) -> int:
+        """Entries it has told of that are not here."""
+        ...
+
+    @property
+    def behind_them(self) -> int:
+        """Entries here that it has not acknowledged."""
+        ...
+
+    @property
+    def version(self) -> str | None:
+        """The program it runs."""
+        ...
+
+    @property
+    def skew_ms(self) -> int | None:
+        """How far its clock is ahead of ours."""
+        ...
+
+    @property
+    def trouble(self) -> str | None:
+        """What hinders syncing, as a sentence."""
+        ...
 
     def begin(self, now: int) -> list[Action]:
         """The connection is made."""
@@ -62,6 +85,14 @@ class Session(Protocol):
 
     def have_blob(self, name: bytes, data: bytes | None) -> list[Action]:
         """What `ReadBlob` asked for."""
+        ...
+
+    def want_blobs(self, names: Sequence[bytes]) -> list[Action]:
+        """What `FindBlobs` asked for."""
+        ...
+
+    def moved(self, vector: Vector, now: int) -> list[Action]:
+        """What `Recount` asked for."""
         ...
 
     def push(self, entries: Sequence[Entry], now: int) -> list[Action]:

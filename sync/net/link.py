@@ -26,12 +26,14 @@ from sync.wire.actions import (
     Carried,
     Close,
     Farewell,
+    FindBlobs,
     Heard,
     Keep,
     KeepBlob,
     Opened,
     Read,
     ReadBlob,
+    Recount,
     Send,
 )
 
@@ -203,7 +205,7 @@ class Link:
             match action:
                 case Send():
                     self._send(action.frame)
-                case Keep() | KeepBlob() | Farewell():
+                case Keep() | KeepBlob() | Recount() | FindBlobs() | Farewell():
                     self._queue(self._keeping, self._job(action))
                 case Read() | ReadBlob():
                     self._queue(self._serving, self._job(action))
@@ -227,6 +229,10 @@ class Link:
                     return session.kept(kept, self._now())
                 case KeepBlob():
                     await ledger.keep_blob(action.name, action.data)
+                case Recount():
+                    return session.moved(await ledger.vector(), self._now())
+                case FindBlobs():
+                    return session.want_blobs(await ledger.missing_blobs(action.limit))
                 case Farewell():
                     await ledger.removed(action.proof)
                 case Read():

@@ -56,7 +56,7 @@ class Mesh:
         self._keyring = Keyring(key)
         self._trust = Trust(self._keyring)
         self._keepers: dict[bytes, Keeper] = {}
-        self._sessions = Sessions(ledger, settings, random=random)
+        self._sessions = Sessions(ledger, settings, random=random, port=lambda: self.port)
         self._links = Links(ledger, self._keepers, callbacks, self._sessions.new)
         self._listener = Listener(
             self._trust, self._links.taken, self._refused, bind=settings.bind, port=settings.port
@@ -132,6 +132,7 @@ class Mesh:
 
     def push(self, entries: Sequence[Entry], source: bytes | None = None) -> None:
         """Send entries that were just committed; `source`: the node they came from."""
+        self._sessions.stored(entries)
         for link in self._links.kept():
             lacking = self._lacking(link.member.node, entries, source)
             if lacking:
@@ -225,21 +226,25 @@ class Mesh:
     async def _read_members(self) -> None:
         try:
             members = await self._ledger.members()
+            if self._ledger.fleet != self._fleet:
+                self._end_fleet()
+            await self._sessions.load()
         except AskmeshError as error:
             _log.warning("the members cannot be read: %s", error.sentence)
             return
-        if self._ledger.fleet != self._fleet:
-            # Joined or left: nothing of the former fleet fits any more.
-            self._fleet = self._ledger.fleet
-            self._links.forget()
-            self._sessions.forget()
-            self._keep({})
         self._trust.set(members)
         self._keep({one.node: one for one in members if not one.removed})
         self._choose()
         await self._listen(needed=bool(members) or self._asked_to_listen)
         self._announce()
         self._callbacks.changed(None)
+
+    def _end_fleet(self) -> None:
+        """Joined or left: nothing of the former fleet fits any more."""
+        self._fleet = self._ledger.fleet
+        self._links.forget()
+        self._sessions.forget()
+        self._keep({})
 
     def _keep(self, members: dict[bytes, Member]) -> None:
         """Have a keeper for each of these, and no link to anyone else."""

@@ -1,25 +1,63 @@
 """The sessions of a node's links: what they share, and how each is begun."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from sync.log.entry import Entry
 from sync.net.contract import Session
+from sync.net.dialling import chance_of
 from sync.net.ledger import Ledger, Member
 from sync.net.settings import Settings
+from sync.wire import session
+from sync.wire.claims import Claims
+from sync.wire.held import Held
 
 
 class Sessions:
     """Makes the session of each link."""
 
     def __init__(
-        self, ledger: Ledger, settings: Settings, *, random: Callable[[int], bytes]
+        self,
+        ledger: Ledger,
+        settings: Settings,
+        *,
+        random: Callable[[int], bytes],
+        port: Callable[[], int | None],
     ) -> None:
         self._ledger = ledger
         self._settings = settings
-        self._random = random
+        self._chance = chance_of(random)
+        self._port = port
+        self._held = Held()
+        self._claims = Claims()
+
+    async def load(self) -> None:
+        """Read how far everything is held. Raises `StoreError`."""
+        self._held.moved(await self._ledger.vector())
+
+    def stored(self, entries: Sequence[Entry]) -> None:
+        """These entries are durable here."""
+        self._held.stored(entries)
 
     def forget(self) -> None:
         """This node belongs to another fleet: nothing is shared with what was."""
+        self._held = Held()
+        self._claims = Claims()
 
     def new(self, member: Member) -> Session:
         """Return the session of a new link to `member`."""
-        raise NotImplementedError
+        us = session.Us(
+            fleet=self._ledger.fleet,
+            node=self._ledger.node,
+            boot=self._settings.boot,
+            version=self._settings.version,
+            machine=self._settings.machine,
+            port=self._port(),
+        )
+        return session.Session(
+            us,
+            member.node,
+            held=self._held,
+            claims=self._claims,
+            clock=self._ledger.now,
+            chance=self._chance,
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from sync.log.entry import Entry
-from sync.log.vector import Wanted
+from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action, Send
 
@@ -52,6 +52,13 @@ class Script:
         del name
         self.blobs.append(data)
         return []
+
+    def want_blobs(self, names: Sequence[bytes]) -> list[Action]:
+        return [Send(frame=b"blobs %d" % len(names))]
+
+    def moved(self, vector: Vector, now: int) -> list[Action]:
+        del now
+        return [Send(frame=b"logs %d" % len(vector))]
 
     def push(self, entries: Sequence[Entry], now: int) -> list[Action]:
         del now
