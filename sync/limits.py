@@ -187,8 +187,8 @@ OFFENCES_PER_MINUTE: Final = 256
 BLOB_CHUNK_BYTES: Final = 256 * 1024
 """One piece of a blob: as little in the way of a vote as `SERVED_BYTES`."""
 
-BLOBS_WANTED: Final = 64
-"""Blobs one link knows to be lacking at a time; it fetches one after the other."""
+BLOBS_WANTED: Final = 256
+"""Lacking blobs looked at for one link at a time; it fetches one after the other."""
 
 BLOB_REQUESTS: Final = 8
 """Pieces one peer may have asked for: they fit the line beside everything else."""

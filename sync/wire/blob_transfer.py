@@ -37,28 +37,24 @@ class Fetching:
     def __init__(self, claims: Claims, conduct: Conduct) -> None:
         self._claims = claims
         self._conduct = conduct
-        self._queue: deque[bytes] = deque()
         self._now_coming: Fetch | None = None
         self._not_there: dict[bytes, int] = {}
         """Blobs this peer lacks (or spoils), and when to ask it again."""
+        self._look_again = False
+        """Another link fetches some that are lacking; it may fail."""
 
     def want(self, names: Iterable[bytes], now: int) -> list[Action]:
-        """Fetch these, if the peer has them."""
-        for name in names:
-            if len(self._queue) < BLOBS_WANTED and name not in self._queue:
-                self._queue.append(name)
-        return self._next(now)
-
-    def _next(self, now: int) -> list[Action]:
+        """Fetch the first of these that the peer may have; the others are named again then."""
+        self._look_again = False
         if self._now_coming is not None:
             return []
-        for _ in range(len(self._queue)):
-            name = self._queue.popleft()
+        for name in names:
             if self._not_there.get(name, now) > now:
                 continue
             if self._claims.take(name, self):
                 self._now_coming = Fetch(name=name, data=bytearray(), heard=now)
                 return [_ask(name, 0)]
+            self._look_again = True
         return []
 
     def piece(self, blob: frames.Blob, now: int) -> list[Action]:
@@ -77,8 +73,7 @@ class Fetching:
         if sha256(data) != fetch.name:
             return self._give_up(now)
         self._over()
-        keep = KeepBlob(name=fetch.name, data=data)
-        return [keep, FindBlobs(limit=BLOBS_WANTED), *self._next(now)]
+        return [KeepBlob(name=fetch.name, data=data), FindBlobs(limit=BLOBS_WANTED)]
 
     def none(self, name: bytes, now: int) -> list[Action]:
         """The peer does not have it."""
@@ -92,7 +87,7 @@ class Fetching:
         self._not_there = {name: until for name, until in self._not_there.items() if until > now}
         if self._now_coming is not None and now - self._now_coming.heard >= STALLED_MS:
             return self._give_up(now)
-        return self._next(now)
+        return [FindBlobs(limit=BLOBS_WANTED)] if self._look_again else []
 
     def _give_up(self, now: int) -> list[Action]:
         if self._now_coming is not None:
@@ -100,7 +95,7 @@ class Fetching:
                 self._not_there.pop(next(iter(self._not_there)))
             self._not_there[self._now_coming.name] = now + LEFT_MAX_MS
         self._over()
-        return self._next(now)
+        return [FindBlobs(limit=BLOBS_WANTED)]
 
     def _over(self) -> None:
         if self._now_coming is not None:

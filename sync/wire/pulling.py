@@ -65,6 +65,8 @@ class Left(msgspec.Struct, kw_only=True):
     decisions: int
     """`Held.decisions` then: once it has moved, it is worth another attempt."""
     why: str
+    retried: bool = False
+    """Another attempt is under way; until then, failures are of the last one."""
 
 
 class Arrived(msgspec.Struct, kw_only=True):
@@ -132,6 +134,7 @@ class Pulling:
                 break
             if not self._claims.take(place, self):
                 continue
+            self._retry(place)
             first, last = self._gap(place)
             self._asked[place] = Asked(last=last, heard=now)
             runs.append(frames.RunRow(*place, first, last))
@@ -179,6 +182,10 @@ class Pulling:
             return True
         return left.attempts == 1 and left.decisions != self._held.decisions
 
+    def _retry(self, place: Place) -> None:
+        if place in self._left:
+            self._left[place].retried = True
+
     def _due(self, place: Place) -> Head:
         """Return the head that the next entry of a log must continue."""
         held, coming = self._held.head(place), self._coming.get(place, EMPTY)
@@ -220,6 +227,7 @@ class Pulling:
                 self._asked[place].heard = now
             elif place in self._left and not self._may_try(place, now):
                 return Verdict.DROP
+            self._retry(place)
             self._coming[place] = head
             return Verdict.STORE
         if seq == due.seq and head.hash != due.hash:
@@ -317,7 +325,7 @@ class Pulling:
 
     def _leave(self, place: Place, why: str, now: int, *, longest: bool = False) -> None:
         before = self._left.get(place)
-        if before is not None and now < before.until and not longest:
+        if before is not None and not before.retried and not longest:
             return
         attempts = 1 if before is None else before.attempts + 1
         wait = LEFT_MAX_MS if longest else min(LEFT_MAX_MS, LEFT_FIRST_MS << min(attempts, 10))
