@@ -62,8 +62,8 @@ class Left(msgspec.Struct, kw_only=True):
 
     attempts: int
     until: int
-    decisions: int
-    """`Held.decisions` then: once it has moved, it is worth another attempt."""
+    decisions: int | None
+    """`Held.decisions` then: once it has moved, another attempt is worth it. None: never."""
     why: str
     retried: bool = False
     """Another attempt is under way; until then, failures are of the last one."""
@@ -180,7 +180,8 @@ class Pulling:
         left = self._left.get(place)
         if left is None or now >= left.until:
             return True
-        return left.attempts == 1 and left.decisions != self._held.decisions
+        moved = left.decisions not in (None, self._held.decisions)
+        return left.attempts == 1 and moved
 
     def _retry(self, place: Place) -> None:
         if place in self._left:
@@ -330,7 +331,10 @@ class Pulling:
         attempts = 1 if before is None else before.attempts + 1
         wait = LEFT_MAX_MS if longest else min(LEFT_MAX_MS, LEFT_FIRST_MS << min(attempts, 10))
         self._left[place] = Left(
-            attempts=attempts, until=now + wait, decisions=self._held.decisions, why=why
+            attempts=attempts,
+            until=now + wait,
+            decisions=None if longest else self._held.decisions,
+            why=why,
         )
 
     def close(self) -> None:

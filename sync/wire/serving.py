@@ -151,7 +151,8 @@ class Serving:
     # --- sending ----------------------------------------------------------------------------
 
     def _credits(self, kind: str) -> int:
-        return WINDOW - len(self._sent) - RESERVED[kind]
+        # What is being read will need its credit.
+        return WINDOW - len(self._sent) - (self._reading is not None) - RESERVED[kind]
 
     def _send(self, batch: Sequence[Entry], now: int) -> Send:
         ends: dict[Place, tuple[Stream, int]] = {}

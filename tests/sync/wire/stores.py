@@ -10,7 +10,7 @@ from sync.errors import BadEntry, Forked
 from sync.log.chain import EMPTY, Head, extend
 from sync.log.entry import Entry, NodeKey, seal, sha256, verify
 from sync.log.kinds import EntryType
-from sync.log.vector import Place, Wanted
+from sync.log.vector import Place
 from sync.wire import actions as act
 from sync.wire import frames
 from sync.wire.claims import Claims
