@@ -208,5 +208,5 @@ LETTER_BYTES: Final = 16 * 1024
 LETTER_AGE_MS: Final = 2 * MINUTE_MS
 """A letter is for somebody who looks at a screen now."""
 
-LETTERS_REMEMBERED: Final = 4_096
-"""Ids of letters of the last minutes, so that none counts twice."""
+LETTERS_REMEMBERED: Final = 256
+"""Letters of one machine within a few minutes; none counts twice, and a flood ends here."""

@@ -56,7 +56,8 @@ class Postbox:
     def __init__(self, fleet: bytes, node: bytes) -> None:
         self._fleet = fleet
         self._node = node
-        self._seen: dict[tuple[bytes, bytes], int] = {}
+        self._seen: dict[bytes, dict[bytes, int]] = {}
+        """For each member the ids of its letters, and until when each could be fresh."""
 
     def open(
         self,
@@ -88,15 +89,15 @@ class Postbox:
 
     def _once(self, letter: Letter, now: int) -> None:
         """Remember a letter for as long as it can be fresh. Raises `BadFrame` at the second."""
-        for one in [one for one, until in self._seen.items() if until < now]:
-            del self._seen[one]
-        one = (letter.sender, letter.id)
-        if one in self._seen:
+        before = self._seen.get(letter.sender, {})
+        seen = {one: until for one, until in before.items() if until >= now}
+        self._seen[letter.sender] = seen
+        if letter.id in seen:
             raise BadFrame("A letter came twice.")
-        if len(self._seen) >= LETTERS_REMEMBERED:
-            raise BadFrame("More letters came than can be told apart.")
+        if len(seen) >= LETTERS_REMEMBERED:
+            raise BadFrame("A machine sends more letters than can be told apart.")
         # A stamp may lie ahead of our clock by its age, and is fresh as long after.
-        self._seen[one] = now + 2 * LETTER_AGE_MS
+        seen[letter.id] = now + 2 * LETTER_AGE_MS
 
     def _way(self, letter: Letter, source: bytes, linked: Collection[bytes]) -> Way:
         if letter.to == self._node:
