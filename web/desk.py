@@ -204,7 +204,10 @@ class Desk(Protocol):
         """Put rules into force. `replaces` is the version the person saw in force."""
         ...
 
-    # --- machines (persons only as well) ---------------------------------------------
+
+class MachinesDesk(Protocol):
+    """The node, as far as persons act on machines. Persons only, like `Desk`."""
+
     async def fleet(self, viewer: Viewer) -> FleetView:
         """Every machine, as this node sees it."""
         ...

@@ -48,15 +48,21 @@ def find(connection: sqlite3.Connection, typed: str) -> Machine:
 
 def acting(transaction: Transaction, viewer: Viewer, act: Act) -> Person:
     """Return the viewer, who may do this from here. Raises `NotAllowed`."""
-    person = persons.everyone(transaction.connection).get(viewer.person)
-    if person is None or not may(person, act):
-        who = "an owner" if act is Act.PEOPLE else "an owner or an admin"
-        raise NotAllowed(f"Only {who} may do this.", hint=f"Ask {who} of the fleet.")
+    person = check_may(transaction.connection, viewer, act)
     if not persons.speaks_for(transaction.connection, transaction.identity.name, person.id):
         raise NotAllowed(
             "This machine does not speak for you, so the others would not accept it from here.",
             hint="Do it on a machine that is yours.",
         )
+    return person
+
+
+def check_may(connection: sqlite3.Connection, viewer: Viewer, act: Act) -> Person:
+    """Return the viewer as the statements name them. Raises `NotAllowed`."""
+    person = persons.everyone(connection).get(viewer.person)
+    if person is None or not may(person, act):
+        who = "an owner" if act is Act.PEOPLE else "an owner or an admin"
+        raise NotAllowed(f"Only {who} may do this.", hint=f"Ask {who} of the fleet.")
     return person
 
 

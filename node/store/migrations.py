@@ -1,10 +1,13 @@
 """Named migrations, in order, each in its own transaction and recorded with it."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
+from node.store.projection import project
 from sync.errors import StoreNewer
+from sync.log.entry import decode
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -32,7 +35,49 @@ def first(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: dict[str, Migration] = {"0001-first": first}
+def fleet(connection: sqlite3.Connection) -> None:
+    """Bring a store of one machine to the schema of a fleet; the log stays as it is.
+
+    What is derived is dropped and told again from the log. A store that was laid by this
+    program has the schema already.
+    """
+    if any(column[1] == "fleet" for column in connection.execute("PRAGMA table_info(entry)")):
+        return
+    connection.execute("ALTER TABLE entry RENAME TO entry_first")
+    for table in _DERIVED_FIRST:
+        connection.execute(f"DROP TABLE {table}")
+    have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    for statement in _statements(schema()):
+        named = _NAMED.search(statement)
+        if named is not None and named[1] not in have:
+            connection.execute(statement)
+    connection.execute(
+        "INSERT INTO entry SELECT n, substr(header, 2, 16), author, log, seq, type, hash,"
+        " header, signature, facts, text FROM entry_first ORDER BY n"
+    )
+    connection.execute("DROP TABLE entry_first")
+    for n, entry_hash, header, signature, facts, text in connection.execute(
+        "SELECT n, hash, header, signature, facts, text FROM entry ORDER BY n"
+    ).fetchall():
+        project(connection, decode(header, signature, facts, text), entry_hash, n)
+
+
+_DERIVED_FIRST = (
+    "head",
+    "node",
+    "person",
+    "speaks_for",
+    "rules",
+    "ask",
+    "ask_text",
+    "vote",
+    "ruling",
+    "mark",
+)
+"""What the first release derived from the log."""
+_NAMED = re.compile(r"CREATE (?:TABLE|INDEX) (\w+)")
+
+MIGRATIONS: dict[str, Migration] = {"0001-first": first, "0002-fleet": fleet}
 
 
 def applied(connection: sqlite3.Connection) -> list[str]:

@@ -14,6 +14,7 @@ from node.store import membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.vote import Decision
+from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
 from sync.log.entry import Entry, unpack
 from sync.log.hlc import newer
@@ -61,7 +62,11 @@ Apply = Callable[[sqlite3.Connection, Arrived], None]
 
 
 def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int) -> None:
-    """Apply one stored entry to the derived tables; unknown types only move the head."""
+    """Apply one stored entry to the derived tables; unknown types only move the head.
+
+    Of what its author had no right to say, or could not mean, only the head moves too:
+    it stays in the log, and every node leaves it out alike.
+    """
     header = entry.header
     connection.execute(
         "INSERT INTO head VALUES (?, ?, ?, ?) ON CONFLICT (author, log)"
@@ -72,8 +77,14 @@ def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: 
         membership_tables.apply(connection, header.fleet)
         return
     apply = _APPLY.get(header.type)
-    if apply is not None:
+    if apply is None:
+        return
+    connection.execute("SAVEPOINT entry")
+    try:
         apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
+    except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
+        connection.execute("ROLLBACK TO entry")
+    connection.execute("RELEASE entry")
 
 
 def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:

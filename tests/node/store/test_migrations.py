@@ -9,8 +9,9 @@ import pytest
 from node.store import migrations
 from node.store.connection import open_reader, open_writer
 from node.store.migrations import MIGRATIONS, applied, migrate, schema
+from node.store.projection import DERIVED
 from sync.errors import StoreError, StoreNewer
-from tests.node.store.stores import found
+from tests.node.store.stores import found, mark, note, writing
 
 TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
@@ -76,14 +77,14 @@ def test_a_migration_that_fails_half_way_leaves_nothing(
     if at == "a later":
         migrate(connection, now=5)
     before = list(connection.execute(TABLES))
-    monkeypatch.setitem(MIGRATIONS, "0000-broken" if at == "the first" else "0002-broken", broken)
+    monkeypatch.setitem(MIGRATIONS, "0000-broken" if at == "the first" else "9999-broken", broken)
     if at == "the first":
         monkeypatch.setattr(migrations, "MIGRATIONS", {"0000-broken": broken, **MIGRATIONS})
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         migrate(connection, now=6)
     assert list(connection.execute(TABLES)) == before
     assert not connection.in_transaction
-    assert "0002-broken" not in applied(connection)
+    assert "9999-broken" not in applied(connection)
 
 
 def test_the_next_start_goes_on_where_one_failed(
@@ -96,11 +97,11 @@ def test_the_next_start_goes_on_where_one_failed(
         store.execute(f"ALTER TABLE {next(steps)} ADD COLUMN later TEXT")
 
     migrate(connection, now=5)
-    monkeypatch.setitem(MIGRATIONS, "0002-later", second_try)
+    monkeypatch.setitem(MIGRATIONS, "9999-later", second_try)
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, now=6)
-    assert migrate(connection, now=7) == ["0002-later"]
-    assert applied(connection) == ["0001-first", "0002-later"]
+    assert migrate(connection, now=7) == ["9999-later"]
+    assert applied(connection) == [*MIGRATIONS]
 
 
 def test_a_commit_that_fails_is_the_error_that_is_told(
@@ -113,9 +114,37 @@ def test_a_commit_that_fails_is_the_error_that_is_told(
         raise sqlite3.OperationalError("database or disk is full")
 
     migrate(connection, now=5)
-    monkeypatch.setitem(MIGRATIONS, "0002-full", gives_up)
+    monkeypatch.setitem(MIGRATIONS, "9999-full", gives_up)
     with pytest.raises(sqlite3.OperationalError, match="disk is full"):
         migrate(connection, now=6)
+
+
+async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Path) -> None:
+    """The log is byte for byte the same, and the tables are those of a fresh store."""
+    async with writing(tmp_path / "now") as kept:
+        await kept.writer.run("note", lambda transaction: note(transaction, 1, "Kept"))
+        await kept.writer.run("mark", lambda transaction: mark(transaction, "x-1"))
+    fresh = open_reader(tmp_path / "now")
+    old = open_writer(tmp_path)
+    old.executescript((Path(__file__).parent / "schema_0001.sql").read_text("utf-8"))
+    old.execute("CREATE TABLE migration (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT")
+    old.execute("INSERT INTO migration VALUES ('0001-first', 1)")
+    logged = "n, author, log, seq, type, hash, header, signature, facts, text"
+    for row in fresh.execute(f"SELECT {logged} FROM entry ORDER BY n"):
+        old.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    old.executemany("INSERT INTO local VALUES (?, ?)", list(fresh.execute("SELECT * FROM local")))
+    old.execute("INSERT INTO head VALUES (x'00', 0, 1, x'00')")
+
+    assert migrate(old, now=2) == ["0002-fleet"]
+
+    assert tables(old) == tables(fresh)
+    for table in ("entry", "local", *DERIVED):
+        rows = f"SELECT * FROM {table}"
+        assert old.execute(rows).fetchall() == fresh.execute(rows).fetchall(), table
+    assert old.execute("SELECT count(*) FROM entry").fetchone()[0] > 2
+    assert old.execute("SELECT count(*) FROM node").fetchone() == (1,)
+    fresh.close()
+    old.close()
 
 
 def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:

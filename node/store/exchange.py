@@ -1,0 +1,51 @@
+"""What links read of the store: how far logs are held, stretches of them, missing blobs."""
+
+import sqlite3
+
+from node.store.blobs import Blobs
+from sync.log.chain import Head
+from sync.log.entry import Entry, decode
+from sync.log.vector import Place, Wanted
+
+
+def vector(connection: sqlite3.Connection) -> dict[Place, Head]:
+    """Return how far every log of our fleet is held."""
+    return {
+        (author, log): Head(seq=seq, hash=head)
+        for author, log, seq, head in connection.execute("SELECT author, log, seq, hash FROM head")
+    }
+
+
+def entries(
+    connection: sqlite3.Connection, fleet: bytes, wanted: Wanted, *, entries: int, size: int
+) -> list[Entry]:
+    """Return a stretch of one log from `wanted.first` on.
+
+    At most `entries` of them and about `size` bytes, but one where there is one.
+    """
+    found: list[Entry] = []
+    used = 0
+    for header, signature, facts, text in connection.execute(
+        "SELECT header, signature, facts, text FROM entry WHERE fleet = ? AND author = ?"
+        " AND log = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?",
+        (fleet, wanted.author, wanted.log, wanted.first, wanted.last, entries),
+    ):
+        used += len(header) + len(signature) + len(facts) + len(text or b"")
+        if found and used > size:
+            break
+        found.append(decode(header, signature, facts, text))
+    return found
+
+
+def missing_blobs(connection: sqlite3.Connection, blobs: Blobs, limit: int) -> list[bytes]:
+    """Return blobs that asks name and that are not here, those of open asks first."""
+    found: list[bytes] = []
+    for (blob,) in connection.execute(
+        "SELECT DISTINCT blob FROM ask WHERE blob IS NOT NULL"
+        " ORDER BY state != 'waiting', created DESC"
+    ):
+        if len(found) == limit:
+            break
+        if not blobs.has(blob):
+            found.append(bytes(blob))
+    return found
