@@ -46,7 +46,7 @@ class StoreLedger:
 
     async def vector(self) -> dict[Place, Head]:
         """How far every log of the fleet is held here."""
-        return await self._context.reader.run(lambda connection: exchange.vector(connection))
+        return await self._context.reader.run(exchange.vector)
 
     async def members(self) -> list[Member]:
         """Every other node whose certificate is known."""
@@ -100,11 +100,12 @@ class StoreLedger:
         """Store a blob that some ask names."""
         asks = await self._context.reader.run(
             lambda connection: [
-                ask
-                for (ask,) in connection.execute("SELECT id FROM ask WHERE blob = ?", (name,))
+                ask for (ask,) in connection.execute("SELECT id FROM ask WHERE blob = ?", (name,))
             ]
         )
-        if asks and await asyncio.to_thread(self._context.blobs.keep, name, data):
+        if not asks:
+            return
+        if await asyncio.to_thread(self._context.blobs.keep, name, data):
             await self._tell(asks)
 
     async def missing_blobs(self, limit: int) -> list[bytes]:
@@ -159,5 +160,3 @@ class StoreLedger:
                 transaction.change("ask", ask)
 
         await self._context.writer.run("blob", job)
-
-

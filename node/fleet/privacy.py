@@ -24,22 +24,8 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 def lines(running: Running) -> list[PrivacyLine]:
     """Return every way out of this machine, open or shut."""
-    names = ", ".join(running.machines)
-    alone = not running.machines
     return [
-        PrivacyLine(
-            what=(
-                "Every ask with its exact call, every answer, note, result and rule; the names,"
-                " sessions and status words of agents; this machine's name and addresses."
-            ),
-            to="no other machine: this one is alone" if alone else f"the machines {names}",
-            on=not alone,
-            how=(
-                "Pair a machine to share them."
-                if alone
-                else "askmesh node remove NAME, or askmesh node leave. Members read everything."
-            ),
-        ),
+        _links(running),
         PrivacyLine(
             what="That an askmesh runs here: the first 16 characters of its id, and its port.",
             to="everyone on the local networks (mDNS)",
@@ -58,19 +44,37 @@ def lines(running: Running) -> list[PrivacyLine]:
             on=True,
             how="It is served on loopback only.",
         ),
-        PrivacyLine(
-            what="Notices to other programs.",
-            to="nobody",
-            on=False,
-            how="This version sends none.",
-        ),
-        PrivacyLine(
-            what="Anything to the makers of askmesh: usage, errors, update checks.",
-            to="nobody",
-            on=False,
-            how="There is no code for it.",
+        _nothing("Notices to other programs.", "This version sends none."),
+        _nothing(
+            "Anything to the makers of askmesh: usage, errors, update checks.",
+            "There is no code for it.",
         ),
     ]
+
+
+def _links(running: Running) -> PrivacyLine:
+    alone = not running.machines
+    return PrivacyLine(
+        what=(
+            "Every ask with its exact call, every answer, note, result and rule; the names,"
+            " sessions and status words of agents; this machine's name and addresses."
+        ),
+        to=(
+            "no other machine: this one is alone"
+            if alone
+            else f"the machines {', '.join(running.machines)}"
+        ),
+        on=not alone,
+        how=(
+            "Pair a machine to share them."
+            if alone
+            else "askmesh node remove NAME, or askmesh node leave. Members read everything."
+        ),
+    )
+
+
+def _nothing(what: str, why: str) -> PrivacyLine:
+    return PrivacyLine(what=what, to="nobody", on=False, how=why)
 
 
 def _mdns(running: Running) -> str:

@@ -61,11 +61,14 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True):
 Apply = Callable[[sqlite3.Connection, Arrived], None]
 
 
-def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int) -> None:
+def project(
+    connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int, *, own: bool = False
+) -> None:
     """Apply one stored entry to the derived tables; unknown types only move the head.
 
     Of what its author had no right to say, or could not mean, only the head moves too:
-    it stays in the log, and every node leaves it out alike.
+    it stays in the log, and every node leaves it out alike. A job of this node that makes
+    such an entry (`own`) fails instead. Raises `IllegalStep`, `BadEntry` then.
     """
     header = entry.header
     connection.execute(
@@ -83,6 +86,8 @@ def project(connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: 
     try:
         apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
     except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
+        if own:
+            raise
         connection.execute("ROLLBACK TO entry")
     connection.execute("RELEASE entry")
 

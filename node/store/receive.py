@@ -15,6 +15,7 @@ from sync.errors import AskmeshError, BadEntry, Forked
 from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
 from sync.log.facts import (
+    AskFacts,
     FinalFacts,
     GenesisFacts,
     HandoverFacts,
@@ -25,7 +26,6 @@ from sync.log.facts import (
     ResolvedFacts,
     RulingFacts,
     VoteFacts,
-    AskFacts,
     read,
 )
 from sync.log.kinds import STATEMENTS, EntryType
@@ -48,6 +48,11 @@ _RAISED: dict[int, type[AskFacts] | type[NoteFacts]] = {
     EntryType.NOTE: NoteFacts,
 }
 
+_INTRODUCES: dict[int, type[GenesisFacts] | type[MemberFacts]] = {
+    EntryType.GENESIS: GenesisFacts,
+    EntryType.MEMBER: MemberFacts,
+}
+
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a batch, and what it asks of the node."""
@@ -68,7 +73,8 @@ def keep(transaction: Transaction, run: Sequence[Entry]) -> Received:
     for (author, log), entries in groupby(run, key=_place):
         head = heads.get((author, log)) or _head(transaction.connection, author, log)
         new = _next_ones(transaction, head, list(entries))
-        good, fault = _verified(transaction, head, new, author, log, keys)
+        key = _key(transaction.connection, author) or keys.get(author)
+        good, fault = _verified(transaction, head, new, (author, log), key)
         for entry in good:
             store(transaction.connection, entry)
         fresh += good
@@ -106,9 +112,7 @@ def _keys_in(run: Sequence[Entry]) -> dict[bytes, bytes]:
     """Keys that the batch itself brings: a new author's statement may come with its log."""
     keys: dict[bytes, bytes] = {}
     for entry in run:
-        kind = {EntryType.GENESIS: GenesisFacts, EntryType.MEMBER: MemberFacts}.get(
-            EntryType(entry.header.type) if entry.header.type in STATEMENTS else EntryType.ASK
-        )
+        kind = _INTRODUCES.get(entry.header.type)
         if kind is None:
             continue
         try:
@@ -143,14 +147,13 @@ def _verified(
     transaction: Transaction,
     head: Head,
     run: list[Entry],
-    author: bytes,
-    log: int,
-    keys: dict[bytes, bytes],
+    place: Place,
+    key: bytes | None,
 ) -> tuple[list[Entry], str | None]:
     """Return the part of a run that may be stored, and what is wrong with the rest."""
     if not run:
         return [], None
-    key = _key(transaction.connection, author) or keys.get(author)
+    author, log = place
     if key is None:
         return [], f"Entries of {node_name(author)[:8]} came, who is no member known here."
     if frozen(transaction.connection, transaction.identity.fleet, author, log) is not None:

@@ -110,7 +110,7 @@ class Transaction:
             text=pack_text(salt or self.random(limits.SALT_BYTES), text),
         )
         self.keep("hlc", hlc.to_bytes(8, "big"))
-        store(self.connection, entry)
+        store(self.connection, entry, own=True)
         return entry
 
     def change(self, topic: str, ref: str) -> None:
@@ -124,8 +124,8 @@ class Transaction:
         self.changes.append((number, topic, ref))
 
 
-def store(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Store one entry that was verified (or just signed) and apply it to the tables."""
+def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> None:
+    """Store one entry that was verified (or just signed: `own`) and apply it to the tables."""
     header = entry.header
     entry_hash = entry.hash
     cursor = connection.execute(
@@ -144,4 +144,4 @@ def store(connection: sqlite3.Connection, entry: Entry) -> None:
             entry.text,
         ),
     )
-    project(connection, entry, entry_hash, cursor.lastrowid or 0)
+    project(connection, entry, entry_hash, cursor.lastrowid or 0, own=own)

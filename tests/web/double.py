@@ -140,7 +140,7 @@ class DeskDouble:
 
     async def sign_in_request(self, *, where: str) -> SignIn:
         self.read.append("sign_in_request")
-        return SignIn(id="wish1", digits="123456", expires=NOW, where=where)
+        return SignIn(id="wish1", digits="123456", expires=NOW, where=where, machine="box")
 
     async def sign_in_collect(self, sign_in_id: str, digits: str) -> NewSession | None:
         if sign_in_id == "wish1":
@@ -151,11 +151,26 @@ class DeskDouble:
         return self._session("page")
 
     async def sign_ins(self, viewer: Viewer) -> list[SignIn]:
-        return [SignIn(id="wish1", digits=None, expires=NOW, where="Firefox on Linux")]
+        return [
+            SignIn(
+                id="wish1",
+                digits=None,
+                expires=NOW,
+                where="Firefox on Linux",
+                machine="box",
+            )
+        ]
 
     async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
         await self._do("approve_sign_in", (sign_in_id, digits))
-        return SignIn(id=sign_in_id, digits=None, expires=NOW, where="", state="approved")
+        return SignIn(
+            id=sign_in_id,
+            digits=None,
+            expires=NOW,
+            where="",
+            machine="box",
+            state="approved",
+        )
 
     async def sessions(self, viewer: Viewer) -> list[views.SessionRow]:
         row = views.SessionRow(
@@ -186,6 +201,9 @@ class DeskDouble:
             asks=[ask_view()],
             sessions=[],
             rules=None,
+            fleet=views.FleetView(
+                fleet="00" * 16, machines=[], port=None, mdns="off", removed=None
+            ),
             counts=views.Counts(needs_me=1, open=1, unread=0),
             banners=[],
         )

@@ -110,7 +110,7 @@ def test_rebuilding_compares_the_tables_with_the_log(home: Path) -> None:
     runner = CliRunner()
     assert runner.invoke(askmesh, ["--home", str(home), "doctor", "--rebuild"]).exit_code == 0
     with sqlite3.connect(home / "store.db") as store:
-        store.execute("INSERT INTO person VALUES ('p', 'Mallory', 'owner', 0, x'00', 0)")
+        store.execute("INSERT INTO person VALUES ('p', 'Mallory', 'owner', 0, x'00', 0, 0)")
     store.close()
     result = runner.invoke(askmesh, ["--home", str(home), "doctor", "--rebuild"])
     assert result.exit_code == 1

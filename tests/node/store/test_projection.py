@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 
 from node.store.migrations import migrate
 from node.store.projection import DERIVED
-from node.store.transaction import store
+from node.store.transaction import Transaction, store
 from sync.errors import IllegalStep
 from sync.log import facts as say
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
 from sync.log.kinds import EntryType, log_of
 from sync.log.names import ask_name, node_name
+from tests.node.store.stores import looked, note, writing
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 HOME, OTHER = key(1), key(2)
@@ -235,8 +237,27 @@ def test_only_the_home_closes_hands_over_and_resolves(kind: str) -> None:
     ids=["two finals", "no final", "not handed", "handed twice", "void, then handed", "two ends"],
 )
 def test_the_table_of_steps_guards_the_store_too(said: list[Said]) -> None:
-    with pytest.raises(IllegalStep), holding(log([ask(), *said], by=1)):
-        pass
+    """Another node's step that the table does not have is kept, and changes nothing."""
+    without_heads = [name for name in DERIVED if name != "head"]
+    before, after = tables(log([ask(), *said[:-1]], by=1)), tables(log([ask(), *said], by=1))
+    assert {name: after[name] for name in without_heads} == {
+        name: before[name] for name in without_heads
+    }
+    assert after["head"] != before["head"]
+
+
+async def test_a_job_of_this_node_with_such_a_step_fails(tmp_path: Path) -> None:
+    async with writing(tmp_path / "home") as kept:
+        node = kept.opened.identity.key.node_id
+
+        def job(transaction: Transaction) -> None:
+            note(transaction, 9)
+            facts = changed(final(VOTES[1]), ask=ask_name(node, 9)).facts
+            transaction.append(EntryType.FINAL, facts)
+
+        with pytest.raises(IllegalStep):
+            await kept.writer.run("job", job)
+    assert looked(tmp_path / "home", "SELECT 1 FROM ask") == []
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -288,8 +309,8 @@ def test_a_word_nobody_knows_is_kept_and_not_applied(before: list[Said], said: S
 
 def test_a_note_has_no_life() -> None:
     said = changed(final(VOTES[1]), ask=ask_name(HOME.node_id, 9))
-    with pytest.raises(IllegalStep), holding(log([NOTE, said], by=1)):
-        pass
+    with holding(log([NOTE, said], by=1)) as connection:
+        assert connection.execute("SELECT state, outcome FROM ask").fetchall() == [("posted", None)]
 
 
 def test_a_type_nobody_knows_is_kept_and_not_applied() -> None:

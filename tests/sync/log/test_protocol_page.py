@@ -209,4 +209,3 @@ def test_every_statement_has_a_right() -> None:
     table = chapter("Membership, conflicts, removal")
     rows = re.findall(r"^\| `([A-Z_]+)`", table, re.MULTILINE)
     assert set(rows) == {EntryType(kind).name for kind in STATEMENTS}
-

@@ -1,0 +1,239 @@
+"""Entries of another machine: what is taken, what is refused, and that nothing raises."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from node.store import exchange, receive
+from node.store.blobs import Blobs
+from node.store.receive import Received, frozen
+from node.store.transaction import Transaction
+from sync.log.chain import EMPTY, Head
+from sync.log.entry import Entry
+from sync.log.facts import (
+    AskFacts,
+    AskText,
+    NoText,
+    Part,
+    VoteFacts,
+    pack_facts,
+    pack_text,
+)
+from sync.log.kinds import EntryType
+from sync.log.names import ask_name, node_name
+from sync.log.vector import Wanted
+from tests.node.store.stores import Kept, looked, writing
+from tests.sync.log.entries import SALT, entry, head_of, key
+
+OTHER, STRANGER = key(21), key(22)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Kept]:
+    """A store in which `OTHER` is a node of the fleet."""
+    async with writing(tmp_path / "home") as kept:
+        await kept.writer.run("member", _know)
+        yield kept
+
+
+def _know(transaction: Transaction) -> None:
+    transaction.run(
+        "INSERT INTO node (id, public_key, name, joined) VALUES (?, ?, 'other', 1)",
+        node_name(OTHER.node_id),
+        OTHER.public,
+    )
+
+
+async def take(here: Kept, run: list[Entry]) -> Received:
+    return await here.writer.run("receive", lambda transaction: receive.keep(transaction, run))
+
+
+def said(here: Kept, count: int, *, after: Head = EMPTY, **more: object) -> list[Entry]:
+    """Asks of the other node in this fleet."""
+    made: list[Entry] = []
+    for number in range(count):
+        facts = AskFacts(
+            number=after.seq + number + 1,
+            kind="question",
+            agent="claude",
+            session="s",
+            project="p",
+            created=1,
+        )
+        made.append(_entry(here, made, after, msgspec.structs.replace(facts, **more)))
+    return made
+
+
+def _entry(
+    here: Kept,
+    before: list[Entry],
+    after: Head,
+    facts: Part,
+    *,
+    kind: EntryType = EntryType.ASK,
+) -> Entry:
+    text = AskText(title="What?") if kind is EntryType.ASK else NoText()
+    return entry(
+        head_of(before[-1]) if before else after,
+        by=OTHER,
+        kind=kind,
+        facts=pack_facts(facts),
+        text=pack_text(SALT, text),
+        fleet=here.opened.identity.fleet,
+    )
+
+
+def asks(here: Kept) -> list[tuple[object, ...]]:
+    return looked(here.home, "SELECT number FROM ask ORDER BY number")
+
+
+async def test_a_run_is_stored_told_and_given_on_byte_for_byte(here: Kept) -> None:
+    run = said(here, 5)
+    received = await take(here, run)
+    place = (OTHER.node_id, 0)
+    assert received.kept.trouble is None
+    assert received.kept.heads == {place: head_of(run[-1])}
+    assert asks(here) == [(1,), (2,), (3,), (4,), (5,)]
+    assert {ref for _, topic, ref in here.changes if topic == "ask"} == {
+        ask_name(OTHER.node_id, number) for number in range(1, 6)
+    }
+    fleet = here.opened.identity.fleet
+    wanted = Wanted(author=OTHER.node_id, log=0, first=2, last=4)
+
+    def read(transaction: Transaction) -> tuple[list[Entry], list[Entry], Head]:
+        connection = transaction.connection
+        some = exchange.entries(connection, fleet, wanted, entries=2, size=1 << 20)
+        small = exchange.entries(connection, fleet, wanted, entries=9, size=1)
+        return some, small, exchange.vector(connection)[place]
+
+    some, small, head = await here.writer.run("read", read)
+    assert some == run[1:3]
+    assert small == run[1:2]
+    assert head == head_of(run[-1])
+
+
+async def test_what_is_held_already_is_left_out(here: Kept) -> None:
+    run = said(here, 4)
+    await take(here, run[:3])
+    again = await take(here, run)
+    assert again.kept.trouble is None
+    assert again.kept.heads == {(OTHER.node_id, 0): head_of(run[-1])}
+    assert (await take(here, run)).kept.heads == {}
+    assert len(asks(here)) == 4
+
+
+async def test_a_gap_is_not_stored(here: Kept) -> None:
+    run = said(here, 5)
+    received = await take(here, [*run[:2], *run[3:]])
+    assert "3 was due" in (received.kept.trouble or "")
+    assert asks(here) == [(1,), (2,)]
+
+
+async def test_nobody_unknown_and_no_other_fleet_is_stored(here: Kept) -> None:
+    fleet = here.opened.identity.fleet
+    stranger = await take(here, [entry(by=STRANGER, fleet=fleet)])
+    assert "no member" in (stranger.kept.trouble or "")
+    other = await take(here, [entry(by=OTHER, fleet=b"x" * 16)])
+    assert other.kept.trouble is not None
+    assert asks(here) == []
+
+
+@pytest.mark.parametrize("spoiled", [0, 2, 4])
+async def test_a_signature_that_is_wrong_stops_there(here: Kept, spoiled: int) -> None:
+    run = said(here, 5)
+    bad = msgspec.structs.replace(run[spoiled], signature=bytes(64))
+    received = await take(here, [*run[:spoiled], bad, *run[spoiled + 1 :]])
+    assert received.kept.trouble is not None
+    assert len(asks(here)) == spoiled
+    assert looked(here.home, "SELECT * FROM fork") == []
+
+
+async def test_two_signed_entries_at_one_place_are_evidence_for_ever(here: Kept) -> None:
+    run = said(here, 3)
+    await take(here, run[:2])
+    (second,) = said(here, 1, after=head_of(run[0]), agent="another")
+    received = await take(here, [second])
+    assert received.kept.trouble is not None
+    assert looked(here.home, "SELECT seq, header FROM fork") == [(2, second.raw)]
+
+    def ends(transaction: Transaction) -> int | None:
+        return frozen(transaction.connection, here.opened.identity.fleet, OTHER.node_id, 0)
+
+    assert await here.writer.run("frozen", ends) == 2
+    after = await take(here, run)
+    assert "forked" in (after.kept.trouble or "")
+    assert len(asks(here)) == 2
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        b"",
+        b"\xff\x00",
+        b"[]",
+        b'{"number":"1"}',
+        b'{"number":99999999999999999999999}',
+        (
+            b'{"number":9223372036854775808,"kind":"question","agent":"","session":"","project":"",'
+            b'"created":1}'
+        ),
+        b'{"number":1,"kind":"question","agent":"","session":"","project":"","created":1e99}',
+        b"[" * 10_000,
+    ],
+)
+@pytest.mark.parametrize("kind", [EntryType.ASK, EntryType.VOTE, EntryType.FINAL, EntryType.NOTE])
+async def test_facts_that_make_no_sense_are_kept_and_not_applied(
+    here: Kept, facts: bytes, kind: EntryType
+) -> None:
+    fleet = here.opened.identity.fleet
+    bad = entry(by=OTHER, kind=kind, facts=facts, fleet=fleet)
+    received = await take(here, [bad])
+    assert received.kept.trouble is None
+    assert asks(here) == []
+    count = looked(here.home, "SELECT count(*) FROM entry WHERE type >= 16")
+    assert count == [(1,)]
+    after = entry(head_of(bad), by=OTHER, kind=kind, facts=facts, fleet=fleet)
+    assert (await take(here, [after])).kept.trouble is None
+
+
+async def test_a_repeated_number_changes_nothing(here: Kept) -> None:
+    run = said(here, 1)
+    (again,) = said(here, 1, after=head_of(run[0]), number=1, agent="another")
+    received = await take(here, [*run, again])
+    assert received.kept.trouble is None
+    assert looked(here.home, "SELECT agent FROM ask") == [("claude",)]
+
+
+async def test_votes_are_named_only_where_the_ask_is_ours(here: Kept) -> None:
+    ours = ask_name(here.opened.identity.key.node_id, 7)
+    theirs = ask_name(OTHER.node_id, 1)
+    votes: list[Entry] = []
+    for ask in (ours, theirs):
+        facts = VoteFacts(ask=ask, person="ann", decision="allow", seen=b"x", at=1)
+        votes.append(_entry(here, votes, EMPTY, facts, kind=EntryType.VOTE))
+    received = await take(here, votes)
+    assert received.voted == [ours]
+    assert not received.members_moved
+
+
+async def test_blobs_that_are_not_here_are_named_with_open_asks_first(here: Kept) -> None:
+    names = [bytes([number]) * 32 for number in range(3)]
+    made: list[Entry] = []
+    for number, name in enumerate(names):
+        made += said(
+            here,
+            1,
+            after=head_of(made[-1]) if made else EMPTY,
+            number=number + 1,
+            blob=name,
+            created=number,
+        )
+    await take(here, made)
+    blobs = Blobs(here.home)
+
+    def read(transaction: Transaction) -> list[bytes]:
+        return exchange.missing_blobs(transaction.connection, blobs, 2)
+
+    assert await here.writer.run("blobs", read) == [names[2], names[1]]
