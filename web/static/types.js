@@ -8,7 +8,8 @@
  * @typedef {"posted" | "waiting" | "sending" | "counted" | "restricted"
  *   | "deadline_passed" | "answered_here" | "answered_elsewhere" | "lost"
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
- *   | "outcome_unknown" | "taken_back" | "void"} CardState
+ *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
+ *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -101,11 +102,60 @@
  * @property {MachineView} machine
  * @property {number} last_heard
  * @property {number} started
+ * @property {number} heard
  * @property {"in_force" | "not_seen"} gate
  * @property {number | null} gate_last
  * @property {string} status
  * @property {number} open_asks
  * @property {boolean} ended
+ *
+ * @typedef {object} FleetMachine
+ * @property {MachineView} machine
+ * @property {boolean} here
+ * @property {"here" | "connected" | "away" | "never_seen" | "removed"
+ *   | "must_rejoin"} state
+ * @property {number | null} seen
+ * @property {string | null} seen_by
+ * @property {string | null} address
+ * @property {number | null} round_trip_ms
+ * @property {number} behind_us
+ * @property {number} behind_them
+ * @property {string | null} version
+ * @property {number | null} skew_ms
+ * @property {string | null} trouble
+ * @property {string[]} persons
+ * @property {string[]} given
+ * @property {number} joined
+ * @property {number | null} removed
+ * @property {string | null} removed_by
+ *
+ * @typedef {object} FleetView
+ * @property {string} fleet
+ * @property {FleetMachine[]} machines
+ * @property {number | null} port
+ * @property {string} mdns
+ * @property {string | null} removed
+ *
+ * @typedef {object} PairingView
+ * @property {string} id
+ * @property {string | null} code
+ * @property {string | null} qr
+ * @property {number} expires
+ * @property {"waiting" | "paired" | "failed" | "expired" | "stopped"} state
+ * @property {string} sentence
+ * @property {string[]} addresses
+ * @property {MachineView | null} machine
+ *
+ * @typedef {{machine: string, address: string}} Offer
+ * @typedef {{allowed: boolean, sentences: string[]}} Consequences
+ *
+ * @typedef {object} JoinedView
+ * @property {MachineView} machine
+ * @property {number} machines
+ * @property {number} raised_again
+ * @property {string} sentence
+ *
+ * @typedef {{what: string, to: string, on: boolean, how: string}} PrivacyLine
  *
  * @typedef {object} RulesView
  * @property {string} name
@@ -128,14 +178,16 @@
  * @property {AskView[]} asks
  * @property {SessionView[]} sessions
  * @property {RulesView | null} rules
+ * @property {FleetView} fleet
  * @property {Counts} counts
  * @property {string[]} banners
  *
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet"} topic
  * @property {string} ref
+ * @property {FleetView | null} fleet
  * @property {AskView | null} ask
  * @property {SessionView | null} session
  * @property {Counts | null} counts
