@@ -109,11 +109,13 @@
  * @property {number} open_asks
  * @property {boolean} ended
  *
+ * @typedef {"here" | "connected" | "away" | "never_seen" | "removed"
+ *   | "must_rejoin"} MachineState
+ *
  * @typedef {object} FleetMachine
  * @property {MachineView} machine
  * @property {boolean} here
- * @property {"here" | "connected" | "away" | "never_seen" | "removed"
- *   | "must_rejoin"} state
+ * @property {MachineState} state
  * @property {number | null} seen
  * @property {string | null} seen_by
  * @property {string | null} address
