@@ -210,3 +210,21 @@ LETTER_AGE_MS: Final = 2 * MINUTE_MS
 
 LETTERS_REMEMBERED: Final = 256
 """Letters of one machine within a few minutes; none counts twice, and a flood ends here."""
+
+PAIRING_S: Final = 600.0
+"""How long a code waits: time to walk to the other machine; searching 2^60 codes needs ages."""
+
+PAIR_MESSAGE_BYTES: Final = 16 * 1024
+"""A message of pairing: names, keys and one certificate."""
+
+PAIR_MESSAGE_S: Final = 10.0
+"""What either side may take for one message; nobody types while two machines are pairing."""
+
+PAIR_QUEUE_S: Final = 30.0
+"""What the joining side waits for the first word: another may be served before it."""
+
+PAIR_CONNECTIONS: Final = 5
+"""Connections within `PAIR_WINDOW_S`; an honest machine needs one."""
+
+PAIR_WINDOW_S: Final = 60.0
+"""After too many connections nobody is heard for so long."""
