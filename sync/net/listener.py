@@ -79,11 +79,11 @@ class Listener:
         if self.port is not None:
             return self.port
         try:
-            self._sockets = _listening(self._bind, self._wanted)
+            self._sockets = listening(self._bind, self._wanted)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-            self._sockets = _listening(self._bind, 0)
+            self._sockets = listening(self._bind, 0)
             _log.warning(
                 "port %d is taken: links are taken at port %d",
                 self._wanted,
@@ -242,7 +242,7 @@ def _abort(transport: asyncio.BaseTransport) -> None:
         transport.close()
 
 
-def _listening(bind: str | None, port: int) -> list[socket.socket]:
+def listening(bind: str | None, port: int) -> list[socket.socket]:
     """Open the sockets: one address, or both families on the same port.
 
     Raises `OSError`.

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol
@@ -140,28 +141,9 @@ async def _undo(running: set[asyncio.Future[Dialled | None]]) -> None:
 
 
 async def _dial(keyring: Keyring, member: Member, address: Address) -> Dialled:
-    resolved = await _resolve(address.host, address.port)
+    resolved = await resolve(address.host, address.port)
     context = keyring.client(member.certificate)
-    trace = aiohttp.TraceConfig()
-    trace.on_request_redirect.append(_redirected)
-    session = aiohttp.ClientSession(
-        # One connector for each link: a pool would mix the pins of different members.
-        connector=aiohttp.TCPConnector(
-            ssl=context,
-            resolver=_Resolved(resolved),
-            use_dns_cache=False,
-            limit=1,
-            force_close=True,
-            happy_eyeballs_delay=None,
-        ),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ATTEMPT_S),
-        trust_env=False,
-        auto_decompress=False,
-        skip_auto_headers=("User-Agent",),
-        trace_configs=[trace],
-        read_bufsize=4096,
-    )
+    session = session_to(resolved, context)
     try:
         web_socket = await session.ws_connect(
             f"wss://{HOST}:{address.port}{PATH}",
@@ -176,6 +158,32 @@ async def _dial(keyring: Keyring, member: Member, address: Address) -> Dialled:
         await session.close()
         raise
     return Dialled(web_socket, session, address)
+
+
+def session_to(
+    resolved: ResolveResult, context: ssl.SSLContext, read_s: float = ATTEMPT_S
+) -> aiohttp.ClientSession:
+    """Return a session that connects to one place only, whatever its requests name."""
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(_redirected)
+    return aiohttp.ClientSession(
+        # One connector for each link: a pool would mix the pins of different members.
+        connector=aiohttp.TCPConnector(
+            ssl=context,
+            resolver=_Resolved(resolved),
+            use_dns_cache=False,
+            limit=1,
+            force_close=True,
+            happy_eyeballs_delay=None,
+        ),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=read_s),
+        trust_env=False,
+        auto_decompress=False,
+        skip_auto_headers=("User-Agent",),
+        trace_configs=[trace],
+        read_bufsize=4096,
+    )
 
 
 async def _redirected(*_: object) -> None:
@@ -199,7 +207,7 @@ class _Resolved(AbstractResolver):
         """Nothing is held."""
 
 
-async def _resolve(host: str, port: int) -> ResolveResult:
+async def resolve(host: str, port: int) -> ResolveResult:
     """Return where a literal address or a name leads. Raises `OSError`, `TimeoutError`."""
     found = _literal(host, port)
     if found is None:

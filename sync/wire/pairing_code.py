@@ -14,6 +14,8 @@ BITS: Final = 5
 RANDOM_BYTES: Final = 8
 """64 bits, of which 60 are used."""
 GROUP: Final = 4
+DASHES: Final = "-\u2010\u2011\u2013\u2014"
+"""What programs make of a dash."""
 _FIELD: Final = 0b100101
 """x^5 + x^2 + 1 makes 32 elements a field in which x is primitive."""
 _VALUES: Final = {symbol: value for value, symbol in enumerate(ALPHABET)} | {
@@ -58,7 +60,7 @@ def new_code(random: bytes) -> Code:
 
 def read_code(text: str) -> Code:
     """Return the code that someone typed. Raises `Invalid`, before anything is spent."""
-    symbols = [symbol for symbol in text.upper() if not symbol.isspace() and symbol not in "-‐‑–—"]
+    symbols = [symbol for symbol in text.upper() if not symbol.isspace() and symbol not in DASHES]
     wrong = next((symbol for symbol in symbols if symbol not in _VALUES), None)
     if wrong is not None:
         raise Invalid(f"{wrong!r} is in no code.", hint=_LOOKS)

@@ -43,18 +43,24 @@ _NEW = "Make a new code when you are ready; this one is used up."
 
 AT_JOINER = {
     Why.WRONG: (
-        "The other machine did not accept the code: it is another code, or someone interfered."
-        " The code is used up, and nothing was stored.",
+        (
+            "The other machine did not accept the code: it is another code, or someone interfered."
+            " The code is used up, and nothing was stored."
+        ),
         _AGAIN,
     ),
     Why.STRANGER: (
-        "What answers at {where} does not know the code: it is another machine, or someone"
-        " stands in between. Nothing was stored.",
+        (
+            "What answers at {where} does not know the code: it is another machine, or someone"
+            " stands in between. Nothing was stored."
+        ),
         "Check the address. If this happens again, use another network.",
     ),
     Why.VERSION: (
-        "The other machine's askmesh and this one do not understand each other (its version:"
-        " {version}). Nothing was stored.",
+        (
+            "The other machine's askmesh and this one do not understand each other (its version:"
+            " {version}). Nothing was stored."
+        ),
         "Bring the older of the two up to date, then try again with a new code.",
     ),
     Why.NOT_ALONE: (
@@ -87,17 +93,23 @@ AT_JOINER = {
     ),
     Why.UNREACHED: (
         "{reason}",
-        "Check the address that the other machine shows beside its code, and that both are on"
-        " one network.",
+        (
+            "Check the address that the other machine shows beside its code, and that both are on"
+            " one network."
+        ),
     ),
     Why.BUSY: (
-        "{where} broke off before it said anything: it is pairing with another machine, or was"
-        " tried too often within a minute.",
+        (
+            "{where} broke off before it said anything: it is pairing with another machine, or was"
+            " tried too often within a minute."
+        ),
         "Wait a minute. If its code is still shown then, type it again.",
     ),
     Why.NOBODY: (
-        "Nothing waits for a code at {where}: the code was used, was withdrawn or has run out"
-        " (they last ten minutes), or this is the wrong address.",
+        (
+            "Nothing waits for a code at {where}: the code was used, was withdrawn or has run out"
+            " (they last ten minutes), or this is the wrong address."
+        ),
         _AGAIN,
     ),
 }
@@ -107,13 +119,17 @@ AT_MINTER = {
         _NEW,
     ),
     Why.STRANGER: (
-        "Pairing failed: {machine} could not show that the key it names is its own. Nothing was"
-        " stored.",
+        (
+            "Pairing failed: {machine} could not show that the key it names is its own. Nothing was"
+            " stored."
+        ),
         _NEW,
     ),
     Why.VERSION: (
-        "Pairing failed: the other machine's askmesh and this one do not understand each other"
-        " (its version: {version}). Nothing was stored.",
+        (
+            "Pairing failed: the other machine's askmesh and this one do not understand each other"
+            " (its version: {version}). Nothing was stored."
+        ),
         "Bring the older of the two up to date, then make a new code.",
     ),
     Why.NOT_ALONE: (

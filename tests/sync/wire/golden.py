@@ -11,11 +11,15 @@ import msgspec
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
 from sync.log.kinds import EntryType
+from sync.net.pair_key import stretched
 from sync.wire import frames, letter, presence
+from sync.wire import pairing_words as words
 from sync.wire.frames import Frame, FrameType
 from sync.wire.held import digest
+from sync.wire.pairing_code import new_code
 from sync.wire.signed import Signed
 from tests.sync.log.entries import key
+from tests.sync.wire import pairs
 
 VECTORS = Path(__file__).parent / "vectors"
 FLEET = bytes(range(16))
@@ -206,6 +210,29 @@ def files() -> dict[str, object]:
             "presence": signed_vector(signed_presence(), presence.PREFIX),
             "letter": signed_vector(signed_letter(), letter.PREFIX),
         },
+        "pairing.json": pairing(),
+    }
+
+
+def pairing() -> dict[str, object]:
+    """Codes, the key of one, and a whole pairing with fixed keys, nonces and statements."""
+    pair = pairs.Pair(key_of=stretched).run()
+    offer, answer = (words.unpack(pair.said[at])[1] for at in (0, 1))
+    said = words.transcript(offer.body, pairs.me(1).certificate, answer.body)
+    secret = stretched(pairs.CODE, pairs.SID)
+    return {
+        "codes": {
+            random.hex(): new_code(random).shown()
+            for random in (bytes(8), bytes(range(8)), b"\xff" * 8, b"askmesh!")
+        },
+        "code": pairs.CODE.shown(),
+        "sid": pairs.SID.hex(),
+        "key": secret.hex(),
+        "certificate of A": pairs.me(1).certificate.hex(),
+        "transcript": said.hex(),
+        "tag of B": words.tag(secret, b"B", said).hex(),
+        "tag of A": words.tag(secret, b"A", said).hex(),
+        "messages": {words.Kind(raw[0]).name: raw.hex() for raw in pair.said},
     }
 
 
