@@ -17,6 +17,6 @@ class Post(Protocol):
 class NoPost:
     """No other machine can be reached."""
 
-    async def send(self, to: str | None, kind: str, body: dict[str, Any]) -> bool:  # noqa: ARG002
+    async def send(self, to: str | None, kind: str, body: dict[str, Any]) -> bool:  # noqa: ARG002 -- alone
         """Nobody takes it."""
         return False

@@ -64,7 +64,7 @@ class FleetSight(Protocol):
 class AllHere:
     """No links at all: every machine that the tables know counts as being here."""
 
-    def seen(self, connection: sqlite3.Connection, node: str) -> Sight:  # noqa: ARG002
+    def seen(self, connection: sqlite3.Connection, node: str) -> Sight:  # noqa: ARG002 -- all here
         """Here."""
         return Sight(state=HomeState.HERE)
 

@@ -6,7 +6,6 @@ was signed but makes no sense is stored and relayed, and not applied (`project`)
 
 import sqlite3
 from collections.abc import Sequence
-from itertools import groupby
 
 import msgspec
 
@@ -20,7 +19,6 @@ from sync.log.facts import (
     GenesisFacts,
     HandoverFacts,
     MarkFacts,
-    MemberFacts,
     NoteFacts,
     Part,
     ResolvedFacts,
@@ -48,11 +46,6 @@ _RAISED: dict[int, type[AskFacts] | type[NoteFacts]] = {
     EntryType.NOTE: NoteFacts,
 }
 
-_INTRODUCES: dict[int, type[GenesisFacts] | type[MemberFacts]] = {
-    EntryType.GENESIS: GenesisFacts,
-    EntryType.MEMBER: MemberFacts,
-}
-
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a batch, and what it asks of the node."""
@@ -65,24 +58,32 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keep(transaction: Transaction, run: Sequence[Entry]) -> Received:
-    """Verify and store a batch; stops at the first fault of each author's log."""
+    """Verify and store a batch; stops at the first fault of each author's log.
+
+    Only logs of nodes that the stored statements name are taken. A batch may bring such a
+    statement together with the log of its node, in any order.
+    """
+    logs: dict[Place, list[Entry]] = {}
+    for entry in run:
+        logs.setdefault(_place(entry), []).append(entry)
     heads: dict[Place, Head] = {}
-    trouble: str | None = None
+    troubles: list[str] = []
     fresh: list[Entry] = []
-    keys = _keys_in(run)
-    for (author, log), entries in groupby(run, key=_place):
-        head = heads.get((author, log)) or _head(transaction.connection, author, log)
-        new = _next_ones(transaction, head, list(entries))
-        key = _key(transaction.connection, author) or keys.get(author)
-        good, fault = _verified(transaction, head, new, (author, log), key)
-        for entry in good:
-            store(transaction.connection, entry)
-        fresh += good
-        if good:
-            heads[author, log] = Head(seq=good[-1].header.seq, hash=good[-1].hash)
-        trouble = trouble or fault
+    while logs:
+        known = {place: key for place in logs if (key := _key(transaction, place, logs[place]))}
+        for place, key in known.items():
+            good, fault = _verified(transaction, logs.pop(place), place, key)
+            for entry in good:
+                store(transaction.connection, entry)
+                heads[place] = Head(seq=entry.header.seq, hash=entry.hash)
+            fresh += good
+            troubles += [fault] if fault else []
+        if not known:
+            names = ", ".join(sorted({node_name(author)[:8] for author, _ in logs}))
+            troubles.append(f"Entries of {names} came, who is no member known here.")
+            break
     return Received(
-        kept=Kept(heads=heads, trouble=trouble),
+        kept=Kept(heads=heads, trouble=troubles[0] if troubles else None),
         voted=_announce(transaction, fresh),
         members_moved=any(entry.header.type in STATEMENTS for entry in fresh),
     )
@@ -108,21 +109,6 @@ def _head(connection: sqlite3.Connection, author: bytes, log: int) -> Head:
     return EMPTY if row is None else Head(seq=row[0], hash=row[1])
 
 
-def _keys_in(run: Sequence[Entry]) -> dict[bytes, bytes]:
-    """Keys that the batch itself brings: a new author's statement may come with its log."""
-    keys: dict[bytes, bytes] = {}
-    for entry in run:
-        kind = _INTRODUCES.get(entry.header.type)
-        if kind is None:
-            continue
-        try:
-            key = read(kind, entry.facts).node_key
-        except BadEntry:
-            continue
-        keys[sha256(key)] = key
-    return keys
-
-
 def _next_ones(transaction: Transaction, head: Head, entries: list[Entry]) -> list[Entry]:
     """Leave out what is held already; another entry in its place is kept as evidence."""
     new: list[Entry] = []
@@ -144,21 +130,15 @@ def _next_ones(transaction: Transaction, head: Head, entries: list[Entry]) -> li
 
 
 def _verified(
-    transaction: Transaction,
-    head: Head,
-    run: list[Entry],
-    place: Place,
-    key: bytes | None,
+    transaction: Transaction, entries: list[Entry], place: Place, key: bytes
 ) -> tuple[list[Entry], str | None]:
-    """Return the part of a run that may be stored, and what is wrong with the rest."""
-    if not run:
-        return [], None
+    """Return the part of a log that may be stored, and what is wrong with the rest."""
     author, log = place
-    if key is None:
-        return [], f"Entries of {node_name(author)[:8]} came, who is no member known here."
-    if frozen(transaction.connection, transaction.identity.fleet, author, log) is not None:
-        return [], f"The history of {node_name(author)[:8]} forked; nothing after that is taken."
     fleet = transaction.identity.fleet
+    head = _head(transaction.connection, author, log)
+    run = _next_ones(transaction, head, entries)
+    if run and frozen(transaction.connection, fleet, author, log) is not None:
+        return [], f"The history of {node_name(author)[:8]} forked; nothing after that is taken."
     try:
         verify_run(head, run, fleet=fleet, author=author, log=log, public_key=key)
         _verify_each(run, key)
@@ -213,11 +193,24 @@ def _verify_each(run: list[Entry], key: bytes) -> None:
             verify(entry, key)
 
 
-def _key(connection: sqlite3.Connection, author: bytes) -> bytes | None:
-    row = connection.execute(
-        "SELECT public_key FROM node WHERE id = ?", (node_name(author),)
-    ).fetchone()
-    return None if row is None else bytes(row[0])
+def _key(transaction: Transaction, place: Place, entries: list[Entry]) -> bytes | None:
+    """Return the key of a member; of the founder also where nothing of the fleet is here yet."""
+    author, _ = place
+    row = transaction.row("SELECT public_key FROM node WHERE id = ?", node_name(author))
+    if row is not None:
+        return bytes(row[0])
+    begun = transaction.row(
+        "SELECT 1 FROM entry WHERE type = ? AND type < 16 AND fleet = ?",
+        EntryType.GENESIS.value,
+        transaction.identity.fleet,
+    )
+    if begun is not None or entries[0].header.type != EntryType.GENESIS:
+        return None
+    try:
+        key = read(GenesisFacts, entries[0].facts).node_key
+    except BadEntry:
+        return None
+    return key if sha256(key) == author else None
 
 
 def _announce(transaction: Transaction, fresh: list[Entry]) -> list[str]:

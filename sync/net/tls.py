@@ -130,4 +130,4 @@ def _file_of(secret: bytes) -> Iterator[str]:
     finally:
         os.close(descriptor)
         if named:
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)  # noqa: PTH108 -- mkstemp gives a string

@@ -50,7 +50,7 @@ def test_a_lock_holds_names_versions_and_hashes_only(lock: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--index-url x", "a @ https://x", "a>=1 \\", "a==1", "    --hash=md5:0"]
+    "line", ["--option x", "a @ file:x", "a>=1 \\", "a==1", "    --hash=md5:0"]
 )
 def test_a_lock_line_that_says_more_or_less_is_seen(line: str) -> None:
     assert not LOCK_LINE.match(line)

@@ -21,6 +21,7 @@ from sync.decide.card_state import HomeState
 from sync.log.entry import Entry, decode
 from sync.log.facts import MemberFacts, PersonFacts, RemovedFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
+from sync.net.certificate import certificate_of
 from tests.node.desk.machines import TOKEN, Machine, Place, viewer
 
 
@@ -170,7 +171,7 @@ async def fleet_of(folder: Path, *names: str, own: str | None = None) -> AsyncIt
 def _member(machine: Machine, by: str) -> tuple[EntryType, MemberFacts]:
     facts = MemberFacts(
         node_key=machine.identity.key.public,
-        certificate=b"certificate of " + machine.home.name.encode(),
+        certificate=certificate_of(machine.identity.key),
         machine=machine.home.name,
         by=by,
         at=1,

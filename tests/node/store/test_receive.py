@@ -15,6 +15,8 @@ from sync.log.entry import Entry
 from sync.log.facts import (
     AskFacts,
     AskText,
+    GenesisFacts,
+    MemberFacts,
     NoText,
     Part,
     VoteFacts,
@@ -138,6 +140,28 @@ async def test_nobody_unknown_and_no_other_fleet_is_stored(here: Kept) -> None:
     other = await take(here, [entry(by=OTHER, fleet=b"x" * 16)])
     assert other.kept.trouble is not None
     assert asks(here) == []
+
+
+@pytest.mark.parametrize("kind", [EntryType.GENESIS, EntryType.MEMBER])
+async def test_a_stranger_cannot_bring_itself_in(here: Kept, kind: EntryType) -> None:
+    """A statement that nobody with the right made brings no key, and no log is taken for it."""
+    by, fleet = STRANGER, here.opened.identity.fleet
+    facts: Part = (
+        GenesisFacts(node_key=by.public, recovery_key=by.public, machine="evil", at=1)
+        if kind is EntryType.GENESIS
+        else MemberFacts(node_key=by.public, certificate=b"c", machine="evil", by="ann", at=1)
+    )
+    claim = entry(by=by, kind=kind, facts=pack_facts(facts), fleet=fleet)
+    more = entry(head_of(claim), by=by, fleet=fleet)
+    before = looked(here.home, "SELECT count(*) FROM entry")
+    received = await take(here, [claim, more])
+    assert "no member" in (received.kept.trouble or "")
+    assert looked(here.home, "SELECT count(*) FROM entry") == before
+    # Nor when a member relays the statement as its own.
+    relayed = entry(by=OTHER, kind=kind, facts=pack_facts(facts), fleet=fleet)
+    received = await take(here, [relayed, more])
+    assert received.kept.trouble is not None
+    assert (node_name(by.node_id),) not in looked(here.home, "SELECT id FROM node")
 
 
 @pytest.mark.parametrize("spoiled", [0, 2, 4])

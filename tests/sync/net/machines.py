@@ -4,10 +4,22 @@ import asyncio
 from collections.abc import Callable
 
 from sync.net.ledger import Address, Member
+from sync.net.mesh import Settings
 from sync.net.tls import Keyring
 from tests.sync.log.entries import key
 
 HERE = "127.0.0.1"
+QUICK = Settings(
+    version="0.1.0",
+    machine="test",
+    boot="boot",
+    bind=HERE,
+    port=0,
+    mdns=False,
+    backoff_s=(0.05, 0.2),
+    tick_s=0.05,
+    network_poll_s=60.0,
+)
 
 
 def keyring(number: int) -> Keyring:

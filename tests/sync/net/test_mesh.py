@@ -17,20 +17,8 @@ from sync.net.mesh import Callbacks, Mesh, Settings
 from sync.wire.actions import Action, Opened
 from tests.sync.log.entries import FLEET, key
 from tests.sync.net.ledgers import MemoryLedger
-from tests.sync.net.machines import HERE, at, member, until
+from tests.sync.net.machines import HERE, QUICK, at, member, until
 from tests.sync.net.scripted import Script
-
-QUICK = Settings(
-    version="0.1.0",
-    machine="test",
-    boot="boot",
-    bind=HERE,
-    port=0,
-    mdns=False,
-    backoff_s=(0.05, 0.2),
-    tick_s=0.05,
-    network_poll_s=60.0,
-)
 
 
 def greeted(frame: bytes) -> list[Action]:

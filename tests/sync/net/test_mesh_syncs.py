@@ -13,22 +13,10 @@ from sync.log.entry import Entry, sha256
 from sync.log.kinds import EntryType
 from sync.net import link as link_module
 from sync.net.ledger import Kept
-from sync.net.mesh import Callbacks, Mesh, Settings
+from sync.net.mesh import Callbacks, Mesh
 from tests.sync.log.entries import SALT, key
 from tests.sync.net.ledgers import MemoryLedger
-from tests.sync.net.machines import HERE, at, member, until
-
-QUICK = Settings(
-    version="0.1.0",
-    machine="test",
-    boot="boot",
-    bind=HERE,
-    port=0,
-    mdns=False,
-    backoff_s=(0.05, 0.2),
-    tick_s=0.05,
-    network_poll_s=60.0,
-)
+from tests.sync.net.machines import QUICK, at, member, until
 
 
 class Publishing(MemoryLedger):

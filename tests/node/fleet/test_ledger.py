@@ -1,0 +1,178 @@
+"""Two real stores joined by real links over TLS: the ledger is all that lies between them."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from node.fleet import addresses
+from node.fleet.ledger import StoreLedger
+from node.fleet.removal import Removed, removed_here
+from sync.log.entry import Entry, decode
+from sync.net.ledger import Address
+from sync.net.mesh import Callbacks, Mesh
+from tests.node.desk.fleets import Fleet, fleet_of
+from tests.node.desk.machines import Machine
+from tests.sync.net.machines import HERE, QUICK, until
+
+
+class Linked:
+    """A machine with its links. Its writer tells nobody yet, so a task looks for new entries."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.ledger = StoreLedger(machine.context, machine.answers, self._members_changed)
+        self.mesh = Mesh(
+            self.ledger,
+            machine.identity.key,
+            QUICK,
+            Callbacks(
+                heard=lambda _raw, _signature, _node: None,
+                carried=lambda _raw, _signature, _node: None,
+                changed=lambda _node: None,
+            ),
+            random=os.urandom,
+        )
+        self._told = 0
+
+    def _members_changed(self) -> None:
+        self.mesh.members_changed()
+
+    async def publish(self) -> None:
+        while True:
+            found = await self.machine.reader.run(self._fresh)
+            self.mesh.push(found)
+            await asyncio.sleep(0.01)
+
+    def _fresh(self, connection: sqlite3.Connection) -> Sequence[Entry]:
+        rows = connection.execute(
+            "SELECT n, header, signature, facts, text FROM entry WHERE n > ? ORDER BY n",
+            (self._told,),
+        ).fetchall()
+        self._told = max([self._told, *(row[0] for row in rows)])
+        return [decode(*row[1:]) for row in rows]
+
+
+@asynccontextmanager
+async def linked(fleet: Fleet, *names: str) -> AsyncIterator[list[Linked]]:
+    """The machines know where each one listens, and are started."""
+    nodes = [Linked(fleet[name]) for name in names]
+    ports = {node.machine.id: await node.mesh.listen() for node in nodes}
+    for node in nodes:
+        for other, port in ports.items():
+            if other != node.machine.id:
+                give = partial(addresses.give, node=other, address=f"{HERE}:{port}")
+                await node.machine.writer.run("give", give)
+    tasks: list[asyncio.Task[None]] = []
+    try:
+        for node in nodes:
+            await node.mesh.start()
+            tasks.append(asyncio.create_task(node.publish()))
+        yield nodes
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*(node.mesh.stop() for node in nodes))
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path) -> AsyncIterator[Fleet]:
+    async with fleet_of(tmp_path, "desk", "laptop") as made:
+        yield made
+
+
+async def happens(node: Linked, sql: str, *values: object, is_: object = 1) -> None:
+    """Return once a query on a machine's store gives this."""
+    seen: list[object] = []
+
+    def read(connection: sqlite3.Connection) -> object:
+        row = connection.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    for _ in range(1000):
+        seen[:] = [await node.machine.reader.run(read)]
+        if seen == [is_]:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"did not become {is_!r}: {sql} gave {seen}")
+
+
+async def test_an_answer_given_elsewhere_is_ruled_on_as_it_arrives(fleet: Fleet) -> None:
+    async with linked(fleet, "desk", "laptop") as (desk, laptop):
+        ask = await desk.machine.ask("question")
+        await happens(laptop, "SELECT 1 FROM ask WHERE id = ?", ask)
+        await laptop.machine.vote(fleet.ann, ask, "answer", text="blue")
+        await happens(desk, "SELECT outcome FROM ask WHERE id = ?", ask, is_="answered")
+        await happens(laptop, "SELECT ruling FROM vote WHERE ask = ?", ask, is_="accepted")
+        await happens(laptop, "SELECT outcome FROM ask WHERE id = ?", ask, is_="answered")
+        told = await desk.machine.fetch(ask)
+        assert told.text == "blue"
+
+
+async def test_the_exact_call_comes_before_it_can_be_allowed(fleet: Fleet) -> None:
+    async with linked(fleet, "desk", "laptop") as (desk, laptop):
+        ask = await desk.machine.ask("approval")
+        blob = (await desk.machine.row(ask)).blob
+        assert blob is not None
+        await until(lambda: laptop.machine.context.blobs.has(blob), "the call is there")
+        assert laptop.machine.context.blobs.salted(blob) == desk.machine.context.blobs.salted(blob)
+        await laptop.machine.vote(fleet.ann, ask, "allow")
+        await happens(desk, "SELECT outcome FROM ask WHERE id = ?", ask, is_="allowed")
+
+
+async def test_a_removed_machine_learns_by_whom_and_when(fleet: Fleet) -> None:
+    async with linked(fleet, "desk", "laptop") as (desk, laptop):
+        await until(lambda: desk.mesh.linked() and laptop.mesh.linked(), "they are linked")
+        await fleet.remove("laptop")
+        desk.mesh.members_changed()
+        await until(lambda: not desk.mesh.linked(), "the link is cut")
+
+        await happens(laptop, "SELECT count(*) FROM local WHERE name = 'removed'")
+        found = await laptop.machine.reader.run(removed_here)
+        assert found == Removed(by="Ann", machine="desk", at=2)
+
+
+async def test_a_farewell_without_proof_is_not_believed(fleet: Fleet) -> None:
+    desk, laptop = Linked(fleet["desk"]), Linked(fleet["laptop"])
+    await fleet.remove("laptop")
+    (proof,) = await desk.ledger.farewell(laptop.ledger.node)
+    spoiled = decode(proof.raw, bytes(64), proof.facts, proof.text)
+    await laptop.ledger.removed([spoiled])
+    # True, and about another machine.
+    await desk.ledger.removed([proof])
+    assert await laptop.machine.reader.run(removed_here) is None
+    assert await desk.machine.reader.run(removed_here) is None
+    await laptop.ledger.removed([spoiled, proof])
+    assert await laptop.machine.reader.run(removed_here) is not None
+
+
+async def test_members_and_where_they_are(fleet: Fleet) -> None:
+    desk, laptop = Linked(fleet["desk"]), Linked(fleet["laptop"])
+    (member,) = await desk.ledger.members()
+    assert (member.node, member.name, member.removed) == (laptop.ledger.node, "laptop", False)
+    told = [Address(host="10.0.0.9", port=7717, source="told")]
+    await desk.ledger.told(member.node, told)
+    reached = Address(host="10.0.0.8", port=7717, source="mdns")
+    await desk.ledger.reached(member.node, reached, "0.1.0")
+    assert [one.host for one in await desk.ledger.addresses(member.node)] == [
+        "10.0.0.8",
+        "10.0.0.9",
+    ]
+    await fleet.remove("laptop")
+    (member,) = await desk.ledger.members()
+    assert member.removed
+
+
+async def test_a_blob_that_no_ask_names_is_dropped(fleet: Fleet) -> None:
+    desk = Linked(fleet["desk"])
+    name = desk.machine.context.blobs.put(b"content", b"s" * 16)
+    data = await desk.ledger.blob(name)
+    assert data == b"s" * 16 + b"content"
+    laptop = Linked(fleet["laptop"])
+    await laptop.ledger.keep_blob(name, data)
+    assert await laptop.ledger.blob(name) is None
