@@ -30,7 +30,7 @@ def schema() -> str:
 
 
 def first(connection: sqlite3.Connection) -> None:
-    """Lay the schema of the first release."""
+    """Lay today's schema on an empty store; later steps find it done."""
     for statement in _statements(schema()):
         connection.execute(statement)
 
