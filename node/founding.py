@@ -12,6 +12,7 @@ from node.config import SETTINGS_FILE
 from node.desk.sign_in import ENTROPY
 from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
 from node.store.connection import STORE_FILE, erase_traces, failure, open_writer
+from node.store.derive import NODE
 from node.store.migrations import migrate
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
@@ -53,6 +54,8 @@ def open_store(
         clock = Clock(times, None if row is None else msgspec.json.decode(row[0], type=Anchor))
         # A secret may have been removed right before a crash.
         erase_traces(connection)
+        # What is derived from the log rests on who we are.
+        connection.execute("INSERT OR IGNORE INTO local VALUES (?, ?)", (NODE, key.node_id))
         if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is None:
             _found(connection, key, machine, clock, random)
         values = dict(

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "doctor": "node.cli.doctor:doctor",
     "rules": "node.cli.rules:rules",
     "sessions": "node.cli.sessions:sessions",
+    "node": "node.cli.node_group:node",
     "agent": "node.cli.agent:agent",
     "mcp": "node.cli.agent:mcp",
     "hook": "node.cli.agent:hook",

@@ -33,9 +33,9 @@ class Page:
         """Put one object; the reply object."""
         return self._carry("PUT", path, body)
 
-    def delete(self, *path: str) -> dict[str, Any]:
+    def delete(self, *path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Delete; the reply object."""
-        return self._carry("DELETE", path, {})
+        return self._carry("DELETE", path, body or {})
 
     def _carry(
         self, method: str, path: tuple[str, ...], body: dict[str, Any] | None

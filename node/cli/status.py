@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from node.cli.durations import ago
+from node.cli.fleet_text import print_machines, trouble_lines
 from node.cli.output import json_option, plural, print_json, print_table
 from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
@@ -13,19 +14,24 @@ from sync.decide.visible import visible_line
 HEADS = ("SESSION", "PROJECT", "GATE", "HEARD", "OPEN", "SAYS")
 
 
-@click.command(short_help="Show the node, people and sessions.")
+@click.command(short_help="Show the node, machines, people and sessions.")
 @click.option("--short", is_flag=True, help="One line, for a prompt or a status bar.")
+@click.option("--privacy", is_flag=True, help="Show what leaves this machine, and to whom.")
 @json_option
 @pass_place
-def status(place: Place, *, short: bool, as_json: bool) -> None:
-    """Show the node, its ports, who can answer, and the agents' sessions.
+def status(place: Place, *, short: bool, privacy: bool, as_json: bool) -> None:
+    """Show the node, its ports, who can answer, the machines, and the agents' sessions.
 
     Ends with 3 when no node runs.
 
-    Example: askmesh status --short
+    Example: askmesh status --privacy
     """
+    if short and privacy:
+        raise click.UsageError("Say one of --short and --privacy.")
     node = place.node()
-    if as_json:
+    if privacy:
+        _print_privacy(node["privacy"], as_json=as_json)
+    elif as_json:
         print_json(node | {"home": place.home})
     elif short:
         click.echo(_short(node))
@@ -52,11 +58,27 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
         click.echo(visible_line(f"{name:<9}{text}"))
     for banner in node["banners"]:
         click.echo(visible_line(f"! {banner}"))
+    for line in trouble_lines(node["fleet"]):
+        click.echo(f"! {line}")
+    click.echo()
+    print_machines(node["fleet"], node["now"])
     if node["sessions"]:
         click.echo()
         now = node["now"]
         cells = [_session(session, now) for session in node["sessions"]]
         print_table(HEADS, cells, wide=len(HEADS) - 1)
+
+
+def _print_privacy(lines: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Everything that can leave this machine: first what does, then what does not."""
+    if as_json:
+        print_json({"privacy": lines})
+        return
+    for line in sorted(lines, key=lambda line: not line["on"]):
+        head = "leaves" if line["on"] else "stays "
+        click.echo(visible_line(f"{head}  {line['what']}"))
+        click.echo(visible_line(f"        to: {line['to']}"))
+        click.echo(visible_line(f"        {line['how']}"))
 
 
 def _people(node: dict[str, Any]) -> str:

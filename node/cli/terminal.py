@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self, TextIO
 
 from node.bridge.client import NodeAway, Refused
-from node.cli.page import Page
+from node.cli.page import REPLY_S, Page
 from node.cli.place import Place
 from node.cli.running import need_serving
 from node.cli.stop import Stop
@@ -23,6 +23,7 @@ LINES_AT_ONCE: Final = 200
 
 
 LINES: Final = 24
+COLUMNS: Final = 80
 """Of a terminal that does not say its size."""
 
 
@@ -67,6 +68,16 @@ class Terminal:
                 if word.strip().lower().startswith("q"):
                     raise Stop("Not read to the end, so nothing was done.", code="not_confirmed")
 
+    def restate(self, line: str) -> None:
+        """Write a line in place of the one written so before; an empty one takes it away.
+
+        The line must have been through `visible`.
+        """
+        width = self._columns() - 1
+        shown = line[:width]
+        self._screen.write(f"\r{shown:<{width}}" if line else f"\r{'':<{width}}\r")
+        self._screen.flush()
+
     def ask(self, prompt: str) -> str:
         """What is typed on one line, after the prompt. Raises `Stop` when the terminal ends."""
         termios.tcflush(self._keys.fileno(), termios.TCIFLUSH)
@@ -103,21 +114,24 @@ class Terminal:
         finally:
             termios.tcsetattr(keys, termios.TCSADRAIN, before)
 
+    def _columns(self) -> int:
+        return os.get_terminal_size(self._screen.fileno()).columns or COLUMNS
+
     def _write(self, lines: Sequence[str]) -> None:
         self._screen.writelines(f"{line}\n" for line in lines)
         self._screen.flush()
 
 
 @contextlib.contextmanager
-def signed_in(place: Place, terminal: Terminal) -> Iterator[Page]:
+def signed_in(place: Place, terminal: Terminal, *, timeout: float = REPLY_S) -> Iterator[Page]:
     """A terminal session that lives as long as this command, after the passphrase was typed.
 
     Raises `Stop` and `NodeAway`.
     """
-    page = Page(need_serving(place.home).web_port)
+    page = Page(need_serving(place.home).web_port, timeout=timeout)
     if not page.get("hello").get("has_person"):
         raise Stop(
-            "Nobody has signed in on this fleet yet, so nobody can answer.",
+            "Nobody has signed in on this fleet yet, so nobody can answer or grant anything.",
             hint="Run `askmesh down`, then `askmesh up`: it shows the link for the first sign-in.",
         )
     session = _begin(place, terminal, page)

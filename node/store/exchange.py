@@ -2,18 +2,42 @@
 
 import sqlite3
 
+from node.store import derive
 from node.store.blobs import Blobs
-from sync.log.chain import Head
+from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, decode
+from sync.log.kinds import Log
 from sync.log.vector import Place, Wanted
 
 
 def vector(connection: sqlite3.Connection) -> dict[Place, Head]:
-    """Return how far every log of our fleet is held."""
-    return {
+    """Return how far every log of our fleet is held, as far as it counts.
+
+    What a removed node said beyond its cut is offered to nobody: stores that have it, and
+    stores that do not, are equal.
+    """
+    held = {
         (author, log): Head(seq=seq, hash=head)
         for author, log, seq, head in connection.execute("SELECT author, log, seq, hash FROM head")
     }
+    fleet = derive.fleet_of(connection)
+    for (of, author), end in derive.ends(connection, fleet).items():
+        for log in Log if end is not None and of == fleet else ():
+            head = held.get((author, log), EMPTY)
+            last = (end or {}).get(log, EMPTY.seq)
+            if head.seq > last:
+                del held[author, log]
+            if head.seq > last > EMPTY.seq:
+                held[author, log] = _head_at(connection, fleet, (author, log), last)
+    return held
+
+
+def _head_at(connection: sqlite3.Connection, fleet: bytes, place: Place, seq: int) -> Head:
+    (entry_hash,) = connection.execute(
+        "SELECT hash FROM entry WHERE fleet = ? AND author = ? AND log = ? AND seq = ?",
+        (fleet, *place, seq),
+    ).fetchone()
+    return Head(seq=seq, hash=entry_hash)
 
 
 def entries(
@@ -42,6 +66,7 @@ def missing_blobs(connection: sqlite3.Connection, blobs: Blobs, limit: int) -> l
     found: list[bytes] = []
     for (blob,) in connection.execute(
         "SELECT DISTINCT blob FROM ask WHERE blob IS NOT NULL"
+        " AND fleet = (SELECT value FROM local WHERE name = 'fleet')"
         " ORDER BY state != 'waiting', created DESC"
     ):
         if len(found) == limit:

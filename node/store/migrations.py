@@ -5,9 +5,8 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
-from node.store.projection import project
+from node.store.derive import rebuild_in_place
 from sync.errors import StoreNewer
-from sync.log.entry import decode
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -56,10 +55,7 @@ def fleet(connection: sqlite3.Connection) -> None:
         " header, signature, facts, text FROM entry_first ORDER BY n"
     )
     connection.execute("DROP TABLE entry_first")
-    for n, entry_hash, header, signature, facts, text in connection.execute(
-        "SELECT n, hash, header, signature, facts, text FROM entry ORDER BY n"
-    ).fetchall():
-        project(connection, decode(header, signature, facts, text), entry_hash, n)
+    rebuild_in_place(connection)
 
 
 _DERIVED_FIRST = (

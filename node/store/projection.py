@@ -1,35 +1,31 @@
-"""From entries to tables: the only code that writes what is derived from the log.
+"""From entries to tables: what each entry that counts changes.
 
 Every function here depends on the entry and the tables alone, so that applying the whole
-log again gives the same tables (`node.store.rebuild`).
+log again gives the same tables (`node.store.derive`). Between logs of different authors
+the order makes no difference.
 """
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from node.store import membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
+from sync.decide.recheck import Closing, votes_of
 from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
-from sync.log.entry import Entry, unpack
+from sync.log.entry import HASH_BYTES, Entry
 from sync.log.hlc import newer
-from sync.log.kinds import STATEMENTS, EntryType
-from sync.log.names import ask_name, node_bytes, node_name
+from sync.log.kinds import EntryType
+from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
 
-DERIVED = (
-    "head",
-    *membership_tables.TABLES,
-    "ask",
-    "ask_text",
-    "vote",
-    "ruling",
-    "mark",
-)
+APPLIED = ("ask", "ask_text", "vote", "ruling", "mark")
+"""The tables that `project` writes."""
+DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
 """The tables that are rebuilt from the log."""
 POSTED = "posted"
 """The state of notes and results in `ask`."""
@@ -58,56 +54,60 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True):
         return node_name(self.entry.header.author)
 
 
-Apply = Callable[[sqlite3.Connection, Arrived], None]
+Apply = Callable[[sqlite3.Connection, Arrived], str | None]
+"""Returns the ask that the entry is about, None where it changed nothing."""
 
 
 def project(
     connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int, *, own: bool = False
-) -> None:
-    """Apply one stored entry to the derived tables; unknown types only move the head.
+) -> str | None:
+    """Apply one stored entry that counts; statements and unknown types change nothing here.
 
-    Of what its author had no right to say, or could not mean, only the head moves too:
-    it stays in the log, and every node leaves it out alike. A job of this node that makes
-    such an entry (`own`) fails instead. Raises `IllegalStep`, `BadEntry` then.
+    Returns the ask that it is about, None where it changed nothing. What its author had no
+    right to say, or could not mean, changes nothing either: it stays in the log, and every
+    node leaves it out alike. A job of this node that makes such an entry (`own`) fails
+    instead. Raises `IllegalStep`, `BadEntry` then.
     """
-    header = entry.header
-    connection.execute(
-        "INSERT INTO head VALUES (?, ?, ?, ?) ON CONFLICT (author, log)"
-        " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
-        (header.author, header.log, header.seq, entry_hash),
-    )
-    if header.type in STATEMENTS:
-        membership_tables.apply(connection, header.fleet)
-        return
-    apply = _APPLY.get(header.type)
+    apply = _APPLY.get(entry.header.type)
     if apply is None:
-        return
+        return None
     connection.execute("SAVEPOINT entry")
     try:
-        apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
+        ask = apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
     except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
         if own:
             raise
         connection.execute("ROLLBACK TO entry")
+        ask = None
     connection.execute("RELEASE entry")
+    return ask
 
 
-def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _named(arrived: Arrived, number: int) -> str:
+    """Return the id of an ask of the author's. Raises `BadEntry` where none can have it."""
+    if not 0 < number <= NUMBER_MAX:
+        raise BadEntry("An ask has a number that no ask can have.")
+    return ask_name(arrived.entry.header.author, number)
+
+
+def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.AskFacts, arrived.entry.facts)
     if facts.kind not in _ANSWERED:
-        return
+        return None
+    if facts.blob is not None and len(facts.blob) != HASH_BYTES:
+        raise BadEntry("An ask names a blob by what is no hash.")
     text = say.read_text(say.AskText, arrived.entry.text)
-    home = arrived.author
-    ask = ask_name(arrived.entry.header.author, facts.number)
+    ask = _named(arrived, facts.number)
     connection.execute(
-        "INSERT INTO ask (id, home, number, kind, state, entry_hash, agent, session, project,"
-        " created, deadline, enforced, rule_name, rule_version, needed, role, call_mac, blob,"
-        " call_size, options, revision)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
+        " project, created, deadline, enforced, rule_name, rule_version, needed, role, call_mac,"
+        " blob, call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             ask,
-            home,
+            arrived.author,
             facts.number,
+            arrived.entry.header.fleet,
             facts.kind,
             AskState.WAITING.value,
             arrived.hash,
@@ -129,22 +129,24 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> None:
         ),
     )
     _words(connection, ask, text)
+    return ask
 
 
-def _note(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.NoteFacts, arrived.entry.facts)
     if facts.kind not in _READ:
-        return
+        return None
     text = say.read_text(say.NoteText, arrived.entry.text)
-    ask = ask_name(arrived.entry.header.author, facts.number)
+    ask = _named(arrived, facts.number)
     connection.execute(
-        "INSERT INTO ask (id, home, number, kind, state, entry_hash, agent, session, project,"
-        " created, enforced, needed, call_size, options, revision)"
-        " VALUES (?, ?, ?, ?, 'posted', ?, ?, ?, ?, ?, 0, 0, 0, '[]', 1)",
+        "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
+        " project, created, enforced, needed, call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, ?, 'posted', ?, ?, ?, ?, ?, 0, 0, 0, '[]', 1)",
         (
             ask,
             arrived.author,
             facts.number,
+            arrived.entry.header.fleet,
             facts.kind,
             arrived.hash,
             facts.agent,
@@ -154,6 +156,7 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> None:
         ),
     )
     _words(connection, ask, text)
+    return ask
 
 
 def _words(
@@ -166,10 +169,10 @@ def _words(
         )
 
 
-def _vote(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _vote(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.VoteFacts, arrived.entry.facts)
     if facts.decision not in _DECISIONS:
-        return
+        return None
     connection.execute(
         "INSERT INTO vote (hash, n, ask, node, person, decision, choice, seen, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -186,17 +189,19 @@ def _vote(connection: sqlite3.Connection, arrived: Arrived) -> None:
         ),
     )
     _ruled(connection, arrived.hash)
+    return facts.ask
 
 
-def _ruling(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _ruling(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.RulingFacts, arrived.entry.facts)
     if facts.ask.rpartition("-")[0] != arrived.author:
-        return
+        return None
     connection.execute(
         "INSERT INTO ruling VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (facts.vote, facts.ask, facts.ruling, facts.counted, facts.at),
     )
     _ruled(connection, facts.vote)
+    return facts.ask
 
 
 def _ruled(connection: sqlite3.Connection, vote: bytes) -> None:
@@ -209,30 +214,54 @@ def _ruled(connection: sqlite3.Connection, vote: bytes) -> None:
     )
 
 
-def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str, step: Step) -> str | None:
-    """Return the state after `step`, None for an ask this author is not the home of."""
-    row = connection.execute("SELECT kind, state, home FROM ask WHERE id = ?", (ask,)).fetchone()
-    if row is None or row[2] != arrived.author:
+class _Life(NamedTuple):
+    """Where an ask of the author's stands."""
+
+    kind: Kind
+    state: AskState
+    seen: bytes
+    final: bytes | None
+    token: int
+    needed: int
+    role: str | None
+
+    def after(self, step: Step) -> str:
+        return advance(self.kind, self.state, step).value
+
+
+def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str) -> _Life | None:
+    """Return how an ask stands, None for one this author is not the home of."""
+    row = connection.execute(
+        "SELECT home, kind, state, entry_hash, final_hash, token, needed, role FROM ask"
+        " WHERE id = ?",
+        (ask,),
+    ).fetchone()
+    if row is None or row[0] != arrived.author:
         return None
+    _, kind, state, *rest = row
     # What is only read stands at no state of its own; its table of steps is empty.
-    state = AskState.WAITING if row[1] == POSTED else AskState(row[1])
-    return advance(Kind(row[0]), state, step).value
+    return _Life(Kind(kind), AskState.WAITING if state == POSTED else AskState(state), *rest)
 
 
-def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.FinalFacts, arrived.entry.facts)
     if facts.outcome not in _OUTCOMES:
-        return
-    state = _life(connection, arrived, facts.ask, Step.CLOSE)
-    if state is None:
-        return
-    person: str | None = None
-    signed_on: str | None = None
-    if facts.votes:
-        embedded = facts.votes[-1]
-        vote = say.read(say.VoteFacts, embedded.facts)
-        person = vote.person
-        signed_on = node_name(unpack(embedded.raw).author)
+        return None
+    life = _life(connection, arrived, facts.ask)
+    if life is None:
+        return None
+    state = life.after(Step.CLOSE)
+    votes = votes_of(
+        facts,
+        Closing(
+            kind=life.kind,
+            seen=life.seen,
+            fleet=arrived.entry.header.fleet,
+            quorum=say.Quorum(needed=life.needed, role=life.role),
+        ),
+    )
+    person = votes[-1].facts.person if votes else None
+    signed_on = node_name(votes[-1].node) if votes else None
     connection.execute(
         "UPDATE ask SET state = ?, outcome = ?, choice = ?, reason = ?, final_hash = ?,"
         " closed = ?, use_by = ?, closed_by = ?, closed_on = ? WHERE id = ?",
@@ -252,16 +281,21 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> None:
     text = say.read_text(say.FinalText, arrived.entry.text)
     if text is not None:
         connection.execute("UPDATE ask_text SET answer = ? WHERE ask = ?", (_json(text), facts.ask))
+    return facts.ask
 
 
-def _handover(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _handover(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.HandoverFacts, arrived.entry.facts)
     step = _STEPS.get(facts.status)
     if step is None:
-        return
-    state = _life(connection, arrived, facts.ask, step)
-    if state is None:
-        return
+        return None
+    life = _life(connection, arrived, facts.ask)
+    if life is None:
+        return None
+    state = life.after(step)
+    least = life.token + 1 if step is Step.HAND else life.token
+    if facts.final != life.final or facts.token < least:
+        raise BadEntry("A hand-over is of another final, or its token does not rise.")
     connection.execute(
         "UPDATE ask SET state = ?, token = ?, handed_to = ?, handover = ?, handover_at = ?,"
         " handover_why = ?, lease_until = ? WHERE id = ?",
@@ -276,13 +310,17 @@ def _handover(connection: sqlite3.Connection, arrived: Arrived) -> None:
             facts.ask,
         ),
     )
+    return facts.ask
 
 
-def _resolved(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _resolved(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.ResolvedFacts, arrived.entry.facts)
-    state = _life(connection, arrived, facts.ask, Step.RESOLVE)
-    if state is None:
-        return
+    life = _life(connection, arrived, facts.ask)
+    if life is None:
+        return None
+    state = life.after(Step.RESOLVE)
+    if facts.token != life.token:
+        raise BadEntry("An outcome is of another hand-over than the one that stands.")
     connection.execute(
         "UPDATE ask SET state = ?, resolved_ok = ?, resolved_at = ? WHERE id = ?",
         (state, facts.ok, facts.at, facts.ask),
@@ -292,20 +330,21 @@ def _resolved(connection: sqlite3.Connection, arrived: Arrived) -> None:
         connection.execute(
             "UPDATE ask_text SET outcome = ? WHERE ask = ?", (text.outcome, facts.ask)
         )
+    return facts.ask
 
 
-def _mark(connection: sqlite3.Connection, arrived: Arrived) -> None:
+def _mark(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.MarkFacts, arrived.entry.facts)
     header = arrived.entry.header
     row: Any = connection.execute(
         "SELECT hlc, node FROM mark WHERE ask = ? AND person = ?", (facts.ask, facts.person)
     ).fetchone()
-    # SQLite integers are signed; stamps stay far below 2**63 until the year 6429.
     if row is None or newer((header.hlc, header.author), (row[0], node_bytes(row[1]))):
         connection.execute(
             "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)",
             (facts.ask, facts.person, facts.read, header.hlc, arrived.author),
         )
+    return facts.ask
 
 
 _APPLY: dict[int, Apply] = {

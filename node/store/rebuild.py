@@ -1,17 +1,27 @@
 """Derive the tables again from the log, and say where the live ones differ."""
 
+import contextlib
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
+from node.store import derive, introduced, membership_tables
 from node.store.connection import open_reader
 from node.store.migrations import migrate
 from node.store.projection import DERIVED, project
-from sync.errors import AskmeshError
+from sync.errors import AskmeshError, BadEntry
 from sync.log.chain import EMPTY, Head, extend
-from sync.log.entry import decode, sha256, verify
-from sync.log.facts import GenesisFacts, read
-from sync.log.kinds import STATEMENTS, EntryType
+from sync.log.entry import Entry, decode, sha256, verify
+from sync.log.facts import GenesisFacts, MemberFacts, read
+from sync.log.kinds import EntryType
 
+NOT_IN_THE_LOG = ("local", "fleet_left", "ask_alias", "held", "fork")
+"""What the derived tables rest on besides the log."""
+KEYS_IN: dict[EntryType, type[GenesisFacts] | type[MemberFacts]] = {
+    EntryType.GENESIS: GenesisFacts,
+    EntryType.MEMBER: MemberFacts,
+}
+"""The statements that name a node's key."""
 SHOWN = 5
 """Differing rows named for each table; more would bury the rest."""
 
@@ -27,7 +37,11 @@ def compare(home: Path) -> list[str]:
     try:
         live.execute("BEGIN")
         migrate(fresh, now=0)
-        findings = _replay(live, fresh)
+        for table in NOT_IN_THE_LOG:
+            _copy(live, fresh, table, "")
+        # The fleets are settled from all their statements at once.
+        _copy(live, fresh, "entry", "WHERE type < 16")
+        findings = _Replay(live, fresh).findings()
         for table in DERIVED:
             findings += _differences(live, fresh, table)
     finally:
@@ -36,46 +50,79 @@ def compare(home: Path) -> list[str]:
     return findings
 
 
-def _replay(live: sqlite3.Connection, fresh: sqlite3.Connection) -> list[str]:
-    findings: list[str] = []
-    heads: dict[tuple[bytes, int], Head] = {}
-    keys: dict[bytes, bytes] = {}
-    entries = live.execute(
-        "SELECT n, hash, author, log, seq, type, header, signature, facts, text"
-        " FROM entry ORDER BY n"
-    )
-    for n, stored, *copied, header, signature, facts, text in entries:
-        try:
-            entry = decode(header, signature, facts, text)
-            author = entry.header.author
-            if copied != [author, entry.header.log, entry.header.seq, entry.header.type]:
-                findings.append(f"entry {n}: its columns are not what its header says")
-            if entry.header.type == EntryType.GENESIS:
-                key = read(GenesisFacts, facts).node_key
-                keys[sha256(key)] = key
-            if author in keys:
-                verify(entry, keys[author])
-            else:
-                findings.append(f"entry {n}: its author is not a known node")
-            if entry.hash != stored:
-                findings.append(f"entry {n}: it is stored under a hash that is not its own")
-            place = (author, entry.header.log)
-            heads[place] = extend(heads.get(place, EMPTY), entry)
-            if entry.header.type in STATEMENTS:
-                # The fleet is settled from all of them at once.
-                fresh.execute(
-                    "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        n,
-                        entry.header.fleet,
-                        *(author, entry.header.log, entry.header.seq, entry.header.type),
-                        *(entry.hash, header, signature, facts, text),
-                    ),
-                )
-            project(fresh, entry, entry.hash, n)
-        except AskmeshError as error:
-            findings.append(f"entry {n}: {error.sentence}")
-    return findings
+def _copy(live: sqlite3.Connection, fresh: sqlite3.Connection, table: str, where: str) -> None:
+    rows = live.execute(f"SELECT * FROM {table} {where}")  # noqa: S608 -- names of ours
+    marks = ", ".join("?" * len(rows.description))
+    fresh.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 -- ours
+
+
+class _Replay:
+    """The log, checked entry by entry and applied to a fresh store."""
+
+    def __init__(self, live: sqlite3.Connection, fresh: sqlite3.Connection) -> None:
+        self._live = live
+        self._fresh = fresh
+        self._heads: dict[tuple[bytes, bytes, int], Head] = {}
+        self._keys: dict[bytes, bytes] = {}
+        self._fleet = derive.fleet_of(fresh)
+
+    def findings(self) -> list[str]:
+        """Apply the whole log; return what is wrong with it."""
+        fresh = self._fresh
+        membership_tables.apply(fresh, self._fleet)
+        self._find_keys()
+        ends = derive.ends_of_all(fresh, self._fleet)
+        held = derive.held(fresh)
+        found: list[str] = []
+        for row in self._live.execute(
+            "SELECT n, hash, fleet, author, log, seq, type, header, signature, facts, text"
+            " FROM entry ORDER BY n"
+        ):
+            n, stored, *copied, header, signature, facts, text = row
+            try:
+                entry = decode(header, signature, facts, text)
+                found += [f"entry {n}: {wrong}" for wrong in self._wrong(entry, stored, copied)]
+                if n not in held and ends.count(entry):
+                    project(fresh, entry, entry.hash, n)
+            except AskmeshError as error:
+                found.append(f"entry {n}: {error.sentence}")
+        derive.close_left(fresh)
+        fresh.executemany(
+            "INSERT INTO head VALUES (?, ?, ?, ?)",
+            [
+                (author, log, head.seq, head.hash)
+                for (fleet, author, log), head in self._heads.items()
+                if fleet == self._fleet
+            ],
+        )
+        return found
+
+    def _find_keys(self) -> None:
+        """Every key that a statement names: an author may come before who let it in."""
+        for kind, reads in KEYS_IN.items():
+            for (facts,) in self._fresh.execute(
+                "SELECT facts FROM entry WHERE type = ? AND type < 16", (kind.value,)
+            ):
+                with contextlib.suppress(BadEntry):
+                    key = read(reads, facts).node_key
+                    self._keys[sha256(key)] = key
+        self._keys |= {one.node: one.public_key for one in introduced.known(self._fresh)}
+
+    def _wrong(self, entry: Entry, stored: bytes, copied: Sequence[object]) -> list[str]:
+        """Return what is wrong with an entry and its place. Raises `BadEntry`."""
+        header, wrong = entry.header, list[str]()
+        said = [header.fleet, header.author, header.log, header.seq, header.type]
+        if list(copied) != said:
+            wrong.append("its columns are not what its header says")
+        if header.author in self._keys:
+            verify(entry, self._keys[header.author])
+        else:
+            wrong.append("its author is not a known node")
+        if entry.hash != stored:
+            wrong.append("it is stored under a hash that is not its own")
+        place = (header.fleet, header.author, header.log)
+        self._heads[place] = extend(self._heads.get(place, EMPTY), entry)
+        return wrong
 
 
 def _differences(live: sqlite3.Connection, fresh: sqlite3.Connection, table: str) -> list[str]:

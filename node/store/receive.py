@@ -5,46 +5,28 @@ was signed but makes no sense is stored and relayed, and not applied (`project`)
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from node.store.transaction import Transaction, store
+from node.store import derive, introduced
+from node.store.projection import project
+from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
+from sync.limits import CLOCK_AHEAD_MS
+from sync.log import hlc
 from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
-from sync.log.facts import (
-    AskFacts,
-    FinalFacts,
-    GenesisFacts,
-    HandoverFacts,
-    MarkFacts,
-    NoteFacts,
-    Part,
-    ResolvedFacts,
-    RulingFacts,
-    VoteFacts,
-    read,
-)
+from sync.log.facts import GenesisFacts, read
 from sync.log.kinds import STATEMENTS, EntryType
-from sync.log.names import ask_name, node_name
+from sync.log.names import node_name
 from sync.log.vector import Place
 from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
-_ABOUT: dict[int, type[Part]] = {
-    EntryType.VOTE: VoteFacts,
-    EntryType.RULING: RulingFacts,
-    EntryType.FINAL: FinalFacts,
-    EntryType.HANDOVER: HandoverFacts,
-    EntryType.RESOLVED: ResolvedFacts,
-    EntryType.MARK: MarkFacts,
-}
-_RAISED: dict[int, type[AskFacts] | type[NoteFacts]] = {
-    EntryType.ASK: AskFacts,
-    EntryType.NOTE: NoteFacts,
-}
+MERGED = frozenset({EntryType.MARK})
+"""Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,35 +40,8 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keep(transaction: Transaction, run: Sequence[Entry]) -> Received:
-    """Verify and store a batch; stops at the first fault of each author's log.
-
-    Only logs of nodes that the stored statements name are taken. A batch may bring such a
-    statement together with the log of its node, in any order.
-    """
-    logs: dict[Place, list[Entry]] = {}
-    for entry in run:
-        logs.setdefault(_place(entry), []).append(entry)
-    heads: dict[Place, Head] = {}
-    troubles: list[str] = []
-    fresh: list[Entry] = []
-    while logs:
-        known = {place: key for place in logs if (key := _key(transaction, place, logs[place]))}
-        for place, key in known.items():
-            good, fault = _verified(transaction, logs.pop(place), place, key)
-            for entry in good:
-                store(transaction.connection, entry)
-                heads[place] = Head(seq=entry.header.seq, hash=entry.hash)
-            fresh += good
-            troubles += [fault] if fault else []
-        if not known:
-            names = ", ".join(sorted({node_name(author)[:8] for author, _ in logs}))
-            troubles.append(f"Entries of {names} came, who is no member known here.")
-            break
-    return Received(
-        kept=Kept(heads=heads, trouble=troubles[0] if troubles else None),
-        voted=_announce(transaction, fresh),
-        members_moved=any(entry.header.type in STATEMENTS for entry in fresh),
-    )
+    """Verify and store a batch; stops at the first fault of each author's log."""
+    return _Batch(transaction).take(run)
 
 
 def frozen(connection: sqlite3.Connection, fleet: bytes, author: bytes, log: int) -> int | None:
@@ -98,153 +53,267 @@ def frozen(connection: sqlite3.Connection, fleet: bytes, author: bytes, log: int
     return None if seq is None else int(seq)
 
 
-def _place(entry: Entry) -> Place:
-    return entry.header.author, entry.header.log
+def release(transaction: Transaction) -> int:
+    """Apply what was held out of merges and is too far ahead no more; return how many.
+
+    To be called now and then: time alone makes them due.
+    """
+    due = transaction.rows(
+        "SELECT entry.n FROM held JOIN entry ON entry.n = held.n WHERE held.hlc < ? ORDER BY 1",
+        transaction.wall + CLOCK_AHEAD_MS + 1 << hlc.COUNTER_BITS,
+    )
+    if not due:
+        return 0
+    connection = transaction.connection
+    counting = derive.ends_of_all(connection, transaction.identity.fleet)
+    for (n,) in due:
+        transaction.run("DELETE FROM held WHERE n = ?", n)
+        _tell(transaction, derive.replay(connection, derive.stored_at(connection, n), counting))
+    return len(due)
 
 
-def _head(connection: sqlite3.Connection, author: bytes, log: int) -> Head:
-    row = connection.execute(
-        "SELECT seq, hash FROM head WHERE author = ? AND log = ?", (author, log)
-    ).fetchone()
-    return EMPTY if row is None else Head(seq=row[0], hash=row[1])
+def next_release(connection: sqlite3.Connection) -> int | None:
+    """Return at which wall-clock time `release` has something to do."""
+    (stamp,) = connection.execute("SELECT min(hlc) FROM held").fetchone()
+    return None if stamp is None else hlc.milliseconds(stamp) - CLOCK_AHEAD_MS
 
 
-def _next_ones(transaction: Transaction, head: Head, entries: list[Entry]) -> list[Entry]:
-    """Leave out what is held already; another entry in its place is kept as evidence."""
-    new: list[Entry] = []
-    for entry in entries:
+class _Batch:
+    """One batch on its way into the store."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._connection = transaction.connection
+        self._fleet = transaction.identity.fleet
+        (self._last,) = transaction.row("SELECT coalesce(max(n), 0) FROM entry")
+        self._first = self._last + 1
+        self._fresh: list[Entry] = []
+        self._heads: dict[Place, Head] = {}
+        self._trouble: str | None = None
+        self._asks: set[str] = set()
+        self._voted: set[str] = set()
+        self._unsettled = False
+
+    def take(self, run: Sequence[Entry]) -> Received:
+        """Store what can be stored, log by log."""
+        waiting: dict[Place, list[Entry]] = {}
+        for entry in run:
+            waiting.setdefault((entry.header.author, entry.header.log), []).append(entry)
+        # What one log states may let the author of another one in.
+        while ready := [
+            (place, key)
+            for place, entries in waiting.items()
+            if (key := self._key(place[0], entries)) is not None
+        ]:
+            for place, key in ready:
+                self._take_log(place, key, waiting.pop(place))
+            self._settle()
+        for author, _ in waiting:
+            self._note(f"Entries of {node_name(author)[:8]} came, who is no member known here.")
+        if self._fresh:
+            self._apply(derive.ends(self._connection, self._fleet))
+            self._move_clock()
+        return self._received()
+
+    def _received(self) -> Received:
+        transaction = self._transaction
+        types = {entry.header.type for entry in self._fresh}
+        topics = {"people", "fleet"} if types & STATEMENTS else set()
+        if EntryType.RULES in types:
+            topics.add("rules")
+        for topic in sorted(topics):
+            transaction.change(topic, transaction.identity.name)
+        _tell(transaction, self._asks)
+        transaction.stored += self._fresh
+        return Received(
+            kept=Kept(heads=self._heads, trouble=self._trouble),
+            voted=sorted(self._voted),
+            members_moved=bool(topics),
+        )
+
+    def _note(self, trouble: str) -> None:
+        self._trouble = self._trouble or trouble
+
+    def _key(self, author: bytes, run: Sequence[Entry]) -> bytes | None:
+        row = self._connection.execute(
+            "SELECT public_key FROM node WHERE id = ?", (node_name(author),)
+        ).fetchone()
+        if row is not None:
+            return bytes(row[0])
+        if author == self._transaction.identity.key.node_id:
+            return self._transaction.identity.key.public
+        return introduced.key(self._connection, author) or self._founder(author, run)
+
+    def _founder(self, author: bytes, run: Sequence[Entry]) -> bytes | None:
+        """The key in a genesis, while none is here: it names itself."""
+        first = run[0]
+        if first.header.seq != 1 or first.header.type != EntryType.GENESIS:
+            return None
+        known = self._connection.execute(
+            "SELECT 1 FROM entry WHERE type = ? AND type < 16 AND fleet = ?",
+            (EntryType.GENESIS.value, self._fleet),
+        ).fetchone()
+        try:
+            key = read(GenesisFacts, first.facts).node_key
+        except BadEntry:
+            return None
+        return key if known is None and sha256(key) == author else None
+
+    def _take_log(self, place: Place, key: bytes, run: list[Entry]) -> None:
+        """Store the sound part of what came of one log."""
+        author, log = place
+        who = node_name(author)[:8]
+        head = self._head(place)
+        new: list[Entry] = []
+        for entry in run:
+            again = new and entry.raw == new[-1].raw and entry.signature == new[-1].signature
+            if not again and not self._is_held(entry, head, key):
+                new.append(entry)
+        if not new:
+            return
+        if frozen(self._connection, self._fleet, author, log) is not None:
+            self._note(f"The history of {who} forked; nothing after that is taken.")
+            return
+        end = self._end(place)
+        counting = [entry for entry in new if end is None or entry.header.seq <= end]
+        if len(counting) < len(new):
+            self._note(f"{who} was removed; what it said after that is not taken.")
+        good = self._verified(head, counting, place, key)
+        if not good:
+            return
+        insert(self._connection, good, after=self._last)
+        self._last += len(good)
+        self._fresh += good
+        if any(entry.header.type in STATEMENTS for entry in good):
+            self._unsettled = True
+        self._heads[place] = Head(seq=good[-1].header.seq, hash=good[-1].hash)
+
+    def _head(self, place: Place) -> Head:
+        row = self._connection.execute(
+            "SELECT seq, hash FROM head WHERE author = ? AND log = ?", place
+        ).fetchone()
+        return EMPTY if row is None else Head(seq=row[0], hash=row[1])
+
+    def _end(self, place: Place) -> int | None:
+        """The last entry of this log that counts; None: there is no such end."""
+        author, log = place
+        row = self._connection.execute(
+            "SELECT removed, (SELECT seq FROM cut WHERE node = id AND log = ?) FROM node"
+            " WHERE id = ?",
+            (log, node_name(author)),
+        ).fetchone()
+        if row is None or row[0] is None or author == self._transaction.identity.key.node_id:
+            return None
+        return int(row[1] or EMPTY.seq)
+
+    def _is_held(self, entry: Entry, head: Head, key: bytes) -> bool:
+        """Whether an entry is below the head; another one in its place is kept as evidence."""
         header = entry.header
-        if header.seq > head.seq:
-            new.append(entry)
-            continue
-        held = transaction.row(
+        if header.seq > head.seq or header.fleet != self._fleet:
+            return False
+        held = self._connection.execute(
             "SELECT hash FROM entry WHERE fleet = ? AND author = ? AND log = ? AND seq = ?",
+            (header.fleet, header.author, header.log, header.seq),
+        ).fetchone()
+        if held is not None and held[0] != entry.hash:
+            self._conflict(entry, key)
+        return True
+
+    def _conflict(self, entry: Entry, key: bytes) -> None:
+        """Keep the other signed entry for ever: it proves that its author has two histories."""
+        header = entry.header
+        name = node_name(header.author)
+        self._note(f"Entry {header.seq} of {name[:8]} differs from the one already here.")
+        try:
+            verify(entry, key)
+        except BadEntry:
+            # A relay can spoil a signature, not make one.
+            return
+        before = frozen(self._connection, header.fleet, header.author, header.log)
+        if before is not None and before <= header.seq:
+            # One proof is enough; what its author signs after that could fill the disk.
+            return
+        self._transaction.run(
+            "INSERT INTO fork VALUES (?, ?, ?, ?, ?, ?, ?)",
             header.fleet,
             header.author,
             header.log,
             header.seq,
+            entry.raw,
+            entry.signature,
+            self._transaction.now,
         )
-        if held is not None and held[0] != entry.hash:
-            new.append(entry)
-    return new
+        self._transaction.change("fleet", name)
+        self._unsettled = True
 
-
-def _verified(
-    transaction: Transaction, entries: list[Entry], place: Place, key: bytes
-) -> tuple[list[Entry], str | None]:
-    """Return the part of a log that may be stored, and what is wrong with the rest."""
-    author, log = place
-    fleet = transaction.identity.fleet
-    head = _head(transaction.connection, author, log)
-    run = _next_ones(transaction, head, entries)
-    if run and frozen(transaction.connection, fleet, author, log) is not None:
-        return [], f"The history of {node_name(author)[:8]} forked; nothing after that is taken."
-    try:
-        verify_run(head, run, fleet=fleet, author=author, log=log, public_key=key)
-        _verify_each(run, key)
-    except AskmeshError as whole:
-        return _good_part(transaction, head, run, key), whole.sentence
-    return run, None
-
-
-def _good_part(transaction: Transaction, head: Head, run: list[Entry], key: bytes) -> list[Entry]:
-    """Take a faulty run entry by entry, up to the fault."""
-    fleet = transaction.identity.fleet
-    good: list[Entry] = []
-    for entry in run:
-        header = entry.header
+    def _verified(self, head: Head, run: list[Entry], place: Place, key: bytes) -> list[Entry]:
+        """Return the part of a run that may be stored; notes what is wrong with the rest."""
         try:
-            head = verify_run(
-                head,
-                [entry],
-                fleet=fleet,
-                author=header.author,
-                log=header.log,
-                public_key=key,
-            )
-        except Forked:
-            _remember_fork(transaction, entry)
-            break
-        except AskmeshError:
-            break
-        good.append(entry)
-    return good
+            self._verify(head, run, place, key)
+        except AskmeshError as error:
+            self._note(error.sentence)
+            return list(self._sound(head, run, place, key))
+        return run
+
+    def _verify(self, head: Head, run: Sequence[Entry], place: Place, key: bytes) -> Head:
+        author, log = place
+        end = verify_run(head, run, fleet=self._fleet, author=author, log=log, public_key=key)
+        for entry in run[:-1]:
+            if entry.header.type in SIGNED_EACH:
+                verify(entry, key)
+        return end
+
+    def _sound(self, head: Head, run: Iterable[Entry], place: Place, key: bytes) -> Iterator[Entry]:
+        """Take a faulty run entry by entry, up to the fault."""
+        for entry in run:
+            try:
+                head = self._verify(head, [entry], place, key)
+            except Forked:
+                self._conflict(entry, key)
+                return
+            except AskmeshError:
+                return
+            yield entry
+
+    def _settle(self) -> None:
+        """Who belongs to the fleet may be another: what counts by that is applied first."""
+        if self._unsettled:
+            self._unsettled = False
+            changed = derive.settle(self._connection, self._fleet, before=self._first)
+            self._asks |= changed
+            self._voted |= {ask for ask in changed if self._is_ours(ask)}
+
+    def _is_ours(self, ask: str) -> bool:
+        return ask.rpartition("-")[0] == self._transaction.identity.name
+
+    def _apply(self, ends: derive.Ends) -> None:
+        wall = self._transaction.wall
+        for n, entry in enumerate(self._fresh, self._first):
+            header = entry.header
+            if header.type in STATEMENTS:
+                continue
+            if header.type in MERGED and hlc.too_far_ahead(header.hlc, wall):
+                self._transaction.run("INSERT INTO held VALUES (?, ?)", n, header.hlc)
+            elif ends.count(entry):
+                ask = project(self._connection, entry, entry.hash, n)
+                if ask is not None:
+                    self._asks.add(ask)
+                    if header.type == EntryType.VOTE and self._is_ours(ask):
+                        self._voted.add(ask)
+
+    def _move_clock(self) -> None:
+        """Stamp what we say next above what we have seen."""
+        transaction = self._transaction
+        last = int.from_bytes(transaction.value("hlc") or b"", "big")
+        now = last
+        for entry in self._fresh:
+            now = hlc.receive(now, entry.header.hlc, transaction.wall)
+        if now != last:
+            transaction.keep("hlc", now.to_bytes(8, "big"))
 
 
-def _remember_fork(transaction: Transaction, entry: Entry) -> None:
-    """Keep the other signed entry for ever: it proves that its author has two histories."""
-    header = entry.header
-    transaction.run(
-        "INSERT OR IGNORE INTO fork VALUES (?, ?, ?, ?, ?, ?, ?)",
-        header.fleet,
-        header.author,
-        header.log,
-        header.seq,
-        entry.raw,
-        entry.signature,
-        transaction.now,
-    )
-    transaction.change("fleet", node_name(header.author))
-
-
-def _verify_each(run: list[Entry], key: bytes) -> None:
-    for entry in run:
-        if entry.header.type in SIGNED_EACH:
-            verify(entry, key)
-
-
-def _key(transaction: Transaction, place: Place, entries: list[Entry]) -> bytes | None:
-    """Return the key of a member; of the founder also where nothing of the fleet is here yet."""
-    author, _ = place
-    row = transaction.row("SELECT public_key FROM node WHERE id = ?", node_name(author))
-    if row is not None:
-        return bytes(row[0])
-    begun = transaction.row(
-        "SELECT 1 FROM entry WHERE type = ? AND type < 16 AND fleet = ?",
-        EntryType.GENESIS.value,
-        transaction.identity.fleet,
-    )
-    if begun is not None or entries[0].header.type != EntryType.GENESIS:
-        return None
-    try:
-        key = read(GenesisFacts, entries[0].facts).node_key
-    except BadEntry:
-        return None
-    return key if sha256(key) == author else None
-
-
-def _announce(transaction: Transaction, fresh: list[Entry]) -> list[str]:
-    """Number the changes; return the asks of this home that got votes."""
-    asks: dict[str, bool] = {}
-    topics: set[str] = set()
-    for entry in fresh:
-        if entry.header.type in STATEMENTS:
-            topics |= {"people", "fleet"}
-            if entry.header.type == EntryType.RULES:
-                topics.add("rules")
-            continue
-        ask = _ask_of(entry)
-        if ask is not None:
-            asks[ask] = asks.get(ask, False) or entry.header.type == EntryType.VOTE
-    for topic in sorted(topics):
-        transaction.change(topic, transaction.identity.name)
+def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
+    """Number a change of every ask that is here; what an entry names may be anything."""
     for ask in asks:
-        transaction.change("ask", ask)
-    return [ask for ask, voted in asks.items() if voted and _home(ask) == transaction.identity.name]
-
-
-def _home(ask: str) -> str:
-    return ask.rpartition("-")[0]
-
-
-def _ask_of(entry: Entry) -> str | None:
-    """Return the ask an entry is about; None where it is about none, or does not read."""
-    kind = entry.header.type
-    try:
-        if kind in _RAISED:
-            return ask_name(entry.header.author, read(_RAISED[kind], entry.facts).number)
-        if kind in _ABOUT:
-            return str(getattr(read(_ABOUT[kind], entry.facts), "ask"))  # noqa: B009 -- by table
-    except BadEntry:
-        return None
-    return None
+        if transaction.row("SELECT 1 FROM ask WHERE id = ?", ask) is not None:
+            transaction.change("ask", ask)

@@ -100,6 +100,7 @@ CREATE TABLE ask (
     id           TEXT PRIMARY KEY,            -- <home>-<number>
     home         TEXT NOT NULL,
     number       INTEGER NOT NULL,
+    fleet        BLOB NOT NULL,               -- not ours: raised in a fleet this node left
     kind         TEXT NOT NULL,
     state        TEXT NOT NULL,               -- sync.decide.ask.AskState; 'posted' for notes
     entry_hash   BLOB NOT NULL,               -- of the current revision: `seen`
@@ -226,6 +227,16 @@ CREATE TABLE ask_content (                    -- finds an identical open ask of 
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ask_content_session ON ask_content (session, content);
+
+CREATE TABLE fleet_left (                     -- fleets this node belonged to before
+    fleet BLOB PRIMARY KEY,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE held (                           -- entries too far ahead of this clock to merge
+    n   INTEGER PRIMARY KEY,                  -- of the entry
+    hlc INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ask_alias (                      -- an ask of a fleet this node left, raised anew
     old TEXT PRIMARY KEY,

@@ -1,13 +1,13 @@
 """One job's view of the store: reading, appending to our own log, numbering changes."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from node.store import membership_tables
+from node.store import derive, membership_tables
 from node.store.projection import project
 from sync import limits
 from sync.errors import StoreError
@@ -15,7 +15,7 @@ from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, NodeKey, seal
 from sync.log.facts import NoText, Part, Statement, pack_facts, pack_text
 from sync.log.hlc import tick
-from sync.log.kinds import EntryType, log_of
+from sync.log.kinds import STATEMENTS, EntryType, log_of
 from sync.log.names import node_name
 
 Value = bytes | str | int | None
@@ -24,8 +24,12 @@ Value = bytes | str | int | None
 _NO_TEXT = NoText()
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node signs with and for."""
+class Identity(msgspec.Struct, kw_only=True):
+    """What a node signs with and for.
+
+    All that serves a node shares one; the writer moves `fleet` on once a job that left the
+    fleet, or joined another one, is durable.
+    """
 
     key: NodeKey
     fleet: bytes
@@ -49,11 +53,14 @@ class Transaction:
         random: Callable[[int], bytes],
     ) -> None:
         self.connection = connection
-        self.identity = identity
+        self.identity = replace(identity)
+        """A copy: this job may leave the fleet, and may still fail."""
         self.now = now
         self.wall = wall
         self.random = random
         self.changes: list[tuple[int, str, str]] = []
+        self.stored: list[Entry] = []
+        """Every entry this job stored, our own and received ones: told after the commit."""
         self.erases = False
         """Set by a job that removed a secret: its old pages go from the disk as well."""
 
@@ -110,8 +117,15 @@ class Transaction:
             text=pack_text(salt or self.random(limits.SALT_BYTES), text),
         )
         self.keep("hlc", hlc.to_bytes(8, "big"))
-        store(self.connection, entry, own=True)
+        for ask in store(self.connection, entry, own=True):
+            self.change("ask", ask)
+        self.stored.append(entry)
         return entry
+
+    def enter(self, fleet: bytes) -> None:
+        """Belong to another fleet from here on; what the tables then say is not told here."""
+        self.identity = replace(self.identity, fleet=fleet)
+        self.keep(derive.FLEET, fleet)
 
     def change(self, topic: str, ref: str) -> None:
         """Number a change that pages and waiters hear of after the commit."""
@@ -124,24 +138,45 @@ class Transaction:
         self.changes.append((number, topic, ref))
 
 
-def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> None:
-    """Store one entry that was verified (or just signed: `own`) and apply it to the tables."""
-    header = entry.header
+def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
+    """Store the next entry of a log and apply it to the tables (`own`: we just signed it).
+
+    Returns the asks that other entries changed, which count by it, or count no more.
+    """
     entry_hash = entry.hash
-    cursor = connection.execute(
-        "INSERT INTO entry (fleet, author, log, seq, type, hash, header, signature, facts, text)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            header.fleet,
-            header.author,
-            header.log,
-            header.seq,
-            header.type,
-            entry_hash,
-            entry.raw,
-            entry.signature,
-            entry.facts,
-            entry.text,
-        ),
+    (last,) = connection.execute("SELECT coalesce(max(n), 0) FROM entry").fetchone()
+    insert(connection, [entry], after=last)
+    if entry.header.type in STATEMENTS:
+        return derive.settle(connection, entry.header.fleet)
+    project(connection, entry, entry_hash, last + 1, own=own)
+    return set()
+
+
+def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> None:
+    """Store a run of one log, numbered from `after` + 1 on, and move the log's head."""
+    connection.executemany(
+        "INSERT INTO entry (n, fleet, author, log, seq, type, hash, header, signature, facts,"
+        " text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                n,
+                entry.header.fleet,
+                entry.header.author,
+                entry.header.log,
+                entry.header.seq,
+                entry.header.type,
+                entry.hash,
+                entry.raw,
+                entry.signature,
+                entry.facts,
+                entry.text,
+            )
+            for n, entry in enumerate(run, after + 1)
+        ],
     )
-    project(connection, entry, entry_hash, cursor.lastrowid or 0, own=own)
+    last = run[-1]
+    connection.execute(
+        "INSERT INTO head VALUES (?, ?, ?, ?) ON CONFLICT (author, log)"
+        " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
+        (last.header.author, last.header.log, last.header.seq, last.hash),
+    )

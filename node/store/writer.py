@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from node.clock import Clock
 from node.store.connection import erase_traces, failure
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
+from sync.log.entry import Entry
 
 GROUP_JOBS = 256
 """Jobs in one commit: enough to share its fsync, few enough to answer soon."""
@@ -27,6 +29,7 @@ ANCHOR_EVERY_MS = 1_000
 """How often the clock's high-water mark is stored with other writes."""
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 Job = Callable[[Transaction], Result]
 Change = tuple[int, str, str]
 """(number, topic, ref)."""
@@ -46,8 +49,13 @@ class _Done(NamedTuple):
     asked: _Asked
     result: Any
     error: BaseException | None
-    changes: Sequence[Change]
+    changes: Sequence[Change] = ()
+    stored: Sequence[Entry] = ()
     erases: bool = False
+
+
+def _nobody(_stored: Sequence[Entry]) -> None:
+    """Tell nobody."""
 
 
 class Writer:
@@ -62,6 +70,7 @@ class Writer:
         random: Callable[[int], bytes],
         published: Callable[[Sequence[Change]], None],
         stop_point: StopPoint,
+        stored: Callable[[Sequence[Entry]], None] = _nobody,
     ) -> None:
         self._connection = connection
         self._identity = identity
@@ -69,6 +78,7 @@ class Writer:
         self._random = random
         self._published = published
         self._stop_point = stop_point
+        self._stored = stored
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._anchored = 0
@@ -123,7 +133,10 @@ class Writer:
         done: list[_Done] = []
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            done = [self._one(asked) for asked in group]
+            fleet = self._identity.fleet
+            for asked in group:
+                one, fleet = self._one(asked, fleet)
+                done.append(one)
             self._anchor()
             for asked in group:
                 self._stop_point(f"{asked.name}:before-commit")
@@ -134,7 +147,8 @@ class Writer:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
             told = failure(error)
-            return [_Done(asked, None, told, ()) for asked in group]
+            return [_Done(asked, None, told) for asked in group]
+        self._identity.fleet = fleet
         for asked in group:
             self._stop_point(f"{asked.name}:after-commit")
         self._erase = self._erase or any(item.erases for item in done)
@@ -142,11 +156,12 @@ class Writer:
             self._erase = not erase_traces(self._connection)
         return done
 
-    def _one(self, asked: _Asked) -> _Done:
+    def _one(self, asked: _Asked, fleet: bytes) -> tuple[_Done, bytes]:
+        """Run one job in `fleet`; return what came of it, and the fleet it leaves us in."""
         connection = self._connection
         transaction = Transaction(
             connection,
-            identity=self._identity,
+            identity=replace(self._identity, fleet=fleet),
             now=self._clock.now(),
             wall=self._clock.times.wall_ms(),
             random=self._random,
@@ -164,9 +179,17 @@ class Writer:
                 error = failure(error)
             elif not isinstance(error, AskmeshError):
                 _log.exception("job %s failed", asked.name)
-            return _Done(asked, None, error, ())
+            return _Done(asked, None, error), fleet
         connection.execute("RELEASE job")
-        return _Done(asked, result, None, transaction.changes, transaction.erases)
+        made = _Done(
+            asked,
+            result,
+            None,
+            changes=transaction.changes,
+            stored=transaction.stored,
+            erases=transaction.erases,
+        )
+        return made, transaction.identity.fleet
 
     def _anchor(self) -> None:
         now = self._clock.now()
@@ -178,12 +201,8 @@ class Writer:
             )
 
     def _tell(self, done: list[_Done]) -> None:
-        changes = [change for item in done for change in item.changes]
-        if changes:
-            try:
-                self._published(changes)
-            except Exception:  # noqa: BLE001 -- what is committed, its callers must hear of
-                _log.exception("publishing changes failed")
+        self._publish(self._published, [change for item in done for change in item.changes])
+        self._publish(self._stored, [entry for item in done for entry in item.stored])
         for item in done:
             future = item.asked.future
             if future.cancelled():
@@ -192,3 +211,11 @@ class Writer:
                 future.set_exception(item.error)
             else:
                 future.set_result(item.result)
+
+    def _publish(self, told: Callable[[Sequence[Item]], None], items: Sequence[Item]) -> None:
+        if not items:
+            return
+        try:
+            told(items)
+        except Exception:  # noqa: BLE001 -- what is committed, its callers must hear of
+            _log.exception("publishing what was committed failed")

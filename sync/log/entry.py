@@ -25,10 +25,13 @@ PROTO = 1
 SIGNED_PREFIX = b"askmesh/entry/v1\0"
 GENESIS_PREV = bytes(32)
 """`prev` of the first entry of every log."""
+INTEGER_MAX = 2**63 - 1
+"""Stores keep numbers as signed 64-bit integers; no clock gets there before the year 6429."""
 
 _HEADER = struct.Struct(">B16s32sBQ32sQBI32sI32s")
 HEADER_BYTES = _HEADER.size
 SIGNATURE_BYTES = 64
+HASH_BYTES = 32
 
 
 def sha256(data: bytes) -> bytes:
@@ -77,6 +80,8 @@ def unpack(raw: bytes) -> Header:
     if proto != PROTO:
         raise BadEntry(f"An entry speaks protocol {proto}; this askmesh speaks {PROTO}.")
     fleet, author, log, seq, prev, hlc, kind, flen, fhash, tlen, thash = fields
+    if seq > INTEGER_MAX or hlc > INTEGER_MAX:
+        raise BadEntry("An entry's number or stamp is larger than a store can keep.")
     if seq == 0 or (seq == 1) != (prev == GENESIS_PREV):
         raise BadEntry("An entry's number and its predecessor do not fit together.")
     if log != log_of(kind):

@@ -9,6 +9,9 @@ from sync.errors import Invalid
 SHORT = 4
 """Characters of the shortest short id; lengthened when two nodes share them."""
 
+NUMBER_MAX = 10**18 - 1
+"""The largest number of an ask: what `_ASK` reads."""
+
 _ASK = re.compile(r"(?:([a-z2-7]{1,52})-)?([1-9][0-9]{0,17})\Z")
 
 

@@ -31,7 +31,7 @@ def commands(
 
 
 LEAVES = dict(commands(askmesh))
-GROUPS = ["", "rules", "agent", "sessions"]
+GROUPS = ["", "rules", "agent", "sessions", "node", "node address"]
 
 
 def options(command: click.Command) -> set[str]:

@@ -10,7 +10,15 @@ from pathlib import Path
 from node.founding import Opened, open_store
 from node.store.transaction import Transaction
 from node.store.writer import Change, Job, Writer
-from sync.log.facts import MarkFacts, NoteFacts, NoteText
+from sync.log.entry import NodeKey
+from sync.log.facts import (
+    MarkFacts,
+    MemberFacts,
+    NoteFacts,
+    NoteText,
+    PersonFacts,
+    SpeaksForFacts,
+)
 from sync.log.kinds import EntryType
 
 
@@ -112,6 +120,23 @@ def note(transaction: Transaction, number: int, title: str = "Note") -> bytes:
         created=transaction.now,
     )
     return transaction.append(EntryType.NOTE, facts, NoteText(title=title)).hash
+
+
+def let_in(transaction: Transaction, *nodes: NodeKey, person: str = "ann") -> None:
+    """State an owner, whom this node speaks for, and nodes that she lets in and are hers."""
+    own, at = transaction.identity.key.node_id, transaction.now
+    if transaction.row("SELECT 1 FROM person WHERE id = ?", person) is None:
+        owner = PersonFacts(person=person, name=person.capitalize(), role="owner", at=at)
+        transaction.append(EntryType.PERSON, owner)
+        first = SpeaksForFacts(node=own, person=person, on=True, at=at)
+        transaction.append(EntryType.SPEAKS_FOR, first)
+    for node in nodes:
+        facts = MemberFacts(
+            node_key=node.public, certificate=b"der", machine="other", by=person, at=at
+        )
+        transaction.append(EntryType.MEMBER, facts)
+        hers = SpeaksForFacts(node=node.node_id, person=person, on=True, by=person, at=at)
+        transaction.append(EntryType.SPEAKS_FOR, hers)
 
 
 def looked(home: Path, sql: str) -> list[tuple[object, ...]]:

@@ -24,9 +24,9 @@ from sync.log.facts import (
     pack_text,
 )
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name, node_name
+from sync.log.names import ask_name
 from sync.log.vector import Wanted
-from tests.node.store.stores import Kept, looked, writing
+from tests.node.store.stores import Kept, let_in, looked, writing
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 OTHER, STRANGER = key(21), key(22)
@@ -36,16 +36,9 @@ OTHER, STRANGER = key(21), key(22)
 async def here(tmp_path: Path) -> AsyncIterator[Kept]:
     """A store in which `OTHER` is a node of the fleet."""
     async with writing(tmp_path / "home") as kept:
-        await kept.writer.run("member", _know)
+        await kept.writer.run("member", lambda transaction: let_in(transaction, OTHER))
+        kept.changes.clear()
         yield kept
-
-
-def _know(transaction: Transaction) -> None:
-    transaction.run(
-        "INSERT INTO node (id, public_key, name, joined) VALUES (?, ?, 'other', 1)",
-        node_name(OTHER.node_id),
-        OTHER.public,
-    )
 
 
 async def take(here: Kept, run: list[Entry]) -> Received:

@@ -82,8 +82,8 @@ def test_the_header_is_the_documented_one() -> None:
 
 @given(
     kind=st.integers(0, 255),
-    seq=st.integers(1, 2**64 - 1),
-    hlc=st.integers(0, 2**64 - 1),
+    seq=st.integers(1, 2**63 - 1),
+    hlc=st.integers(0, 2**63 - 1),
     facts=st.binary(max_size=64),
     words=st.binary(max_size=64),
 )

@@ -1,0 +1,191 @@
+"""The machines one by one: `node list`, `assign`, `remove`, `leave`, `address`."""
+
+from typing import Any
+
+import click
+
+from node.cli.fleet_text import find_machine, named, print_machines, trouble_lines
+from node.cli.node_join import check_allowed
+from node.cli.output import json_option, print_json
+from node.cli.place import Place, pass_place
+from node.cli.stop import Stop
+from node.cli.terminal import Terminal, signed_in
+from sync.decide.visible import visible_line
+
+
+@click.command("list")
+@json_option
+@pass_place
+def list_machines(place: Place, *, as_json: bool) -> None:
+    """List the machines of the fleet, as this one sees them.
+
+    Example: askmesh node list
+    """
+    node = place.node()
+    if as_json:
+        print_json({"fleet": node["fleet"], "now": node["now"]})
+        return
+    print_fleet(node["fleet"], node["now"])
+
+
+def print_fleet(fleet: dict[str, Any], now: int) -> None:
+    """Print the machines, and what is in the way."""
+    print_machines(fleet, now)
+    for line in trouble_lines(fleet):
+        click.echo(f"! {line}")
+
+
+@click.command(short_help="Say whose machine it is.")
+@click.argument("name")
+@click.argument("person")
+@click.option("--yes", is_flag=True, help="Do it without asking y/N.")
+@json_option
+@pass_place
+def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) -> None:
+    """Say whose machine it is: what PERSON answers there will count. For owners.
+
+    NAME is the machine's name or id; PERSON is a name. Somebody who has a machine
+    already does this on that machine.
+
+    Example: askmesh node assign studio Ann
+    """
+    with Terminal() as terminal:
+        machine = _machine(place, name)
+        whose = f"{named(machine)} becomes a machine of {visible_line(person)}:"
+        terminal.show(["", whose, "what they answer there, once signed in, will count.", ""])
+        _confirm(terminal, "Say so?", yes=yes)
+        with signed_in(place, terminal) as page:
+            path = ("machines", machine["machine"]["id"], "person")
+            fleet = page.put(*path, body={"person": person})
+    _report(fleet, f"{named(machine)} speaks for {visible_line(person)} now.", as_json=as_json)
+
+
+@click.command(short_help="Remove a machine for good.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do it without asking for its name again.")
+@json_option
+@pass_place
+def remove(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
+    """Remove a machine from the fleet, for good: a lost, sold or hostile one.
+
+    Says what that means and asks you to type its name. For owners and admins.
+
+    Example: askmesh node remove old-laptop
+    """
+    with Terminal() as terminal:
+        machine = _machine(place, name)
+        if machine["here"]:
+            raise Stop(
+                "A machine cannot remove itself.",
+                hint="To take it out of the fleet, run: askmesh node leave",
+                code="not_allowed",
+            )
+        terminal.show(_removal(machine))
+        if not yes:
+            _type_name(terminal, machine)
+        with signed_in(place, terminal) as page:
+            fleet = page.delete("machines", machine["machine"]["id"])
+    _report(fleet, f"{named(machine)} is removed.", as_json=as_json)
+
+
+@click.command(short_help="Take this machine out of its fleet.")
+@click.option("--yes", is_flag=True, help="Do it without asking y/N.")
+@json_option
+@pass_place
+def leave(place: Place, *, yes: bool, as_json: bool) -> None:
+    """Leave: this machine becomes a fleet of its own again. For owners.
+
+    Says what will happen and asks y/N.
+
+    Example: askmesh node leave
+    """
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        consequences = page.get("leaving")
+        check_allowed(consequences)
+        lines = [f"- {visible_line(line)}" for line in consequences["sentences"]]
+        terminal.show(["", *lines, ""])
+        _confirm(terminal, "Leave the fleet?", yes=yes)
+        fleet = page.post("leaving", body={})
+    _report(fleet, "This machine has left; it is a fleet of its own now.", as_json=as_json)
+
+
+@click.group(short_help="Give or take back a machine's address.")
+def address() -> None:
+    """Addresses of machines that do not find each other. Need your passphrase.
+
+    Whoever answers there must still prove to be that machine.
+
+    Example: askmesh node address add studio 100.64.0.7:7717
+    """
+
+
+@address.command(short_help="Give an address of a machine.")
+@click.argument("name")
+@click.argument("where", metavar="HOST:PORT")
+@json_option
+@pass_place
+def add(place: Place, *, name: str, where: str, as_json: bool) -> None:
+    """Say where a machine can be reached; it is tried from now on.
+
+    Example: askmesh node address add studio 100.64.0.7:7717
+    """
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        machine = _machine(place, name)
+        path = ("machines", machine["machine"]["id"], "addresses")
+        fleet = page.post(*path, body={"address": where})
+    _report(fleet, f"{named(machine)} is tried at {visible_line(where)}, too.", as_json=as_json)
+
+
+@address.command(short_help="Take a given address back.")
+@click.argument("name")
+@click.argument("where", metavar="HOST:PORT")
+@json_option
+@pass_place
+def drop(place: Place, *, name: str, where: str, as_json: bool) -> None:
+    """Take an address of a machine back. A link that lives is not cut.
+
+    Example: askmesh node address drop studio 100.64.0.7:7717
+    """
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        machine = _machine(place, name)
+        path = ("machines", machine["machine"]["id"], "addresses")
+        fleet = page.delete(*path, body={"address": where})
+    _report(fleet, f"{visible_line(where)} is no address of {named(machine)} now.", as_json=as_json)
+
+
+def _machine(place: Place, typed: str) -> dict[str, Any]:
+    return find_machine(place.node()["fleet"], typed)
+
+
+def _removal(machine: dict[str, Any]) -> list[str]:
+    """What removing means."""
+    persons = visible_line(", ".join(machine["persons"]))
+    lines = [
+        f"Removing {named(machine)}:",
+        "- its links are cut at once, and no machine of the fleet takes anything from it;",
+        "- open asks of its agents end here: they show 'machine removed';",
+        "- it keeps what it has received so far;",
+        "- this is for good: with this key it never comes back, not even by pairing it again.",
+    ]
+    if persons:
+        lines.append(f"- {persons} can no longer answer from it.")
+    return ["", *lines, ""]
+
+
+def _type_name(terminal: Terminal, machine: dict[str, Any]) -> None:
+    name = visible_line(machine["machine"]["name"])
+    typed = terminal.ask(f"Type its name ({name}) to remove it:").strip()
+    if typed.casefold() != name.casefold():
+        raise Stop("That is not its name, so nothing was done.", code="not_confirmed")
+
+
+def _confirm(terminal: Terminal, prompt: str, *, yes: bool) -> None:
+    if not yes:
+        terminal.confirm(prompt)
+
+
+def _report(fleet: dict[str, Any], sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"fleet": fleet})
+    else:
+        click.echo(sentence)

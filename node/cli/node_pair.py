@@ -1,0 +1,164 @@
+"""`node pair`: shows a code here, or uses one that another machine shows."""
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import click
+
+from node.bridge.client import NodeAway, Refused
+from node.cli.durations import span
+from node.cli.node_join import join_by
+from node.cli.page import Page
+from node.cli.place import Place, pass_place
+from node.cli.stop import JSON_META, Stop
+from node.cli.terminal import Terminal, signed_in
+from sync.decide.visible import visible_line
+
+POLL_S: Final = 1.0
+"""How often the countdown moves, and the node is asked how the code stands."""
+
+BORDER: Final = 2
+"""White modules around a QR code: scanners need some, and four would not fit small screens."""
+
+
+def _note_json(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:
+    context.meta[JSON_META] = value
+    return value
+
+
+@click.command(short_help="Show a code for another machine, or use one.")
+@click.argument("code", metavar="[CODE]", required=False)
+@click.option("--host", metavar="HOST:PORT", help="Where the code is shown, as written there.")
+@click.option("--yes", is_flag=True, help="Join without asking y/N.")
+@click.option("--print-code", is_flag=True, help="Print the code to standard output too.")
+@click.option(
+    "--json", "as_json", is_flag=True, callback=_note_json, help="Print one JSON object a line."
+)
+@pass_place
+def pair(
+    place: Place,
+    *,
+    code: str | None,
+    host: str | None,
+    yes: bool,
+    print_code: bool,
+    as_json: bool,
+) -> None:
+    """Show a one-time code, and wait until another machine has used it.
+
+    With CODE, on the other machine: join the machine that shows it, exactly as
+    `askmesh node join CODE` does. The code lives ten minutes and is used up by the
+    first try, right or wrong. Ctrl-C withdraws it.
+
+    Example: askmesh node pair
+
+    Example: askmesh node pair K7QF-9M2D-XW4T-H --host 192.168.1.20:40211
+    """
+    if code is not None or host is not None:
+        if print_code:
+            raise click.UsageError("--print-code is for the machine that shows the code.")
+        join_by(place, code=code, host=host, yes=yes, as_json=as_json)
+        return
+    if yes:
+        raise click.UsageError("--yes is for the machine that uses a code: give the code.")
+    with Terminal() as terminal, signed_in(place, terminal) as page, _withdrawn(page):
+        _show_and_wait(place, terminal, page, print_code=print_code, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _withdrawn(page: Page) -> Iterator[None]:
+    """Take the code away when the person does not want to wait any longer."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(NodeAway, Refused):
+            page.delete("pairing")
+        raise Stop("The code was withdrawn; nothing was paired.", code="stopped") from None
+
+
+def _show_and_wait(
+    place: Place, terminal: Terminal, page: Page, *, print_code: bool, as_json: bool
+) -> None:
+    view = page.post("pairing", body={})["pairing"]
+    end = time.monotonic() + (view["expires"] - int(place.node()["now"])) / 1000
+    terminal.show(_code_lines(view))
+    if as_json:
+        _print_line(_without_code(view) | ({"code": view["code"]} if print_code else {}))
+    elif print_code:
+        click.echo(visible_line(view["code"]))
+    view = _wait(terminal, page, view, end)
+    if view["state"] != "paired":
+        raise Stop(view["sentence"], hint=_again(view), code=_code_of(view))
+    if as_json:
+        _print_line(_without_code(view))
+        return
+    click.echo(visible_line(view["sentence"]))
+    click.echo("Say whose machine it is: askmesh node assign NAME PERSON")
+
+
+def _wait(terminal: Terminal, page: Page, view: dict[str, Any], end: float) -> dict[str, Any]:
+    """How the code ended; a countdown moves until then."""
+    minted = view["id"]
+    while view["state"] == "waiting":
+        left = max(0, int((end - time.monotonic()) * 1000))
+        terminal.restate(f"Waiting for the other machine: {span(left)} left. Ctrl-C withdraws it.")
+        time.sleep(POLL_S)
+        found = page.get("pairing")["pairing"]
+        if found is None or found["id"] != minted:
+            raise Stop(
+                "Another code was made meanwhile, so this one is void.",
+                hint="Only one code waits at a time.",
+                code="stopped",
+            )
+        view = found
+    terminal.restate("")
+    return view
+
+
+def _code_lines(view: dict[str, Any]) -> list[str]:
+    code = visible_line(view["code"])
+    lines = ["", *qr_lines(view["code"]), "", f"Code: {code}", ""]
+    lines += ["On the other machine, within ten minutes:", f"  askmesh node pair {code}"]
+    if view["addresses"]:
+        lines += ["or, where it does not find this one:"]
+        lines += [
+            f"  askmesh node pair {code} --host {visible_line(address)}"
+            for address in view["addresses"]
+        ]
+    return [*lines, ""]
+
+
+def qr_lines(text: str) -> list[str]:
+    """A QR code drawn in half blocks, dark on light whatever the terminal's colours are."""
+    import segno
+
+    rows = [list(row) for row in segno.make_qr(text, error="m").matrix_iter(border=BORDER)]
+    if len(rows) % 2:
+        rows.append([0] * len(rows[0]))
+    glyphs = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
+    return [
+        "\x1b[30;107m"
+        + "".join(glyphs[upper, lower] for upper, lower in zip(above, below, strict=True))
+        + "\x1b[0m"
+        for above, below in zip(rows[::2], rows[1::2], strict=True)
+    ]
+
+
+def _print_line(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value))
+
+
+def _without_code(view: dict[str, Any]) -> dict[str, Any]:
+    """What a program may know; the code stands on the person's terminal."""
+    return {name: view[name] for name in view if name not in {"code", "qr"}}
+
+
+def _code_of(view: dict[str, Any]) -> str:
+    return "pairing_failed" if view["state"] == "failed" else str(view["state"])
+
+
+def _again(view: dict[str, Any]) -> str:
+    return "" if view["state"] == "stopped" else "For a new code: askmesh node pair"

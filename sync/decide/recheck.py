@@ -1,0 +1,89 @@
+"""What any node can check of a final by itself: that it rests on votes which make it.
+
+Whether those who voted were allowed to, as of `people_heads`, needs the fleet as of then
+(`membership_tables.settled_as_of`) and is no part of this: a final that passes here
+is applied as its home says.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from sync.decide.ask import OUTCOMES, Kind, Outcome
+from sync.decide.vote import OUTCOME_OF, Decision
+from sync.errors import BadEntry
+from sync.log.entry import sha256, unpack
+from sync.log.facts import EmbeddedVote, FinalFacts, Quorum, VoteFacts, read
+from sync.log.kinds import EntryType
+
+WITHOUT_VOTES = frozenset({Outcome.EXPIRED, Outcome.WITHDRAWN})
+"""Outcomes that nobody voted for."""
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """The ask that a final closes."""
+
+    kind: Kind
+    seen: bytes
+    """Hash of the revision that stands: what the final and its votes must name."""
+    fleet: bytes
+    quorum: Quorum
+
+
+class Counted(NamedTuple):
+    """A vote inside a final."""
+
+    node: bytes
+    facts: VoteFacts
+
+
+def votes_of(final: FinalFacts, closing: Closing) -> list[Counted]:
+    """Return the votes that made a final, the deciding one last.
+
+    Raises `BadEntry` where the final is of another revision, or does not follow from them.
+    """
+    outcome = Outcome(final.outcome)
+    if final.seen != closing.seen:
+        raise BadEntry("A final is of another revision than the one that stands.")
+    if outcome not in OUTCOMES[closing.kind]:
+        raise BadEntry(f"A {closing.kind.value} cannot end as {outcome.value}.")
+    votes = [_vote(embedded, final, closing) for embedded in final.votes]
+    if outcome in WITHOUT_VOTES:
+        if votes:
+            raise BadEntry(f"Nobody votes for {outcome.value}.")
+        return []
+    needed = closing.quorum.needed if outcome is Outcome.ALLOWED else 1
+    if not votes or _independent(votes) < needed:
+        raise BadEntry("A final rests on fewer votes than its ask needs.")
+    if any(OUTCOME_OF.get(_decision(vote)) is not outcome for vote in votes):
+        raise BadEntry("A final says something else than the votes in it.")
+    return votes
+
+
+def _vote(embedded: EmbeddedVote, final: FinalFacts, closing: Closing) -> Counted:
+    header = unpack(embedded.raw)
+    if (
+        header.type != EntryType.VOTE
+        or header.fleet != closing.fleet
+        or header.facts_len != len(embedded.facts)
+        or header.facts_hash != sha256(embedded.facts)
+    ):
+        raise BadEntry("A vote in a final is not what was signed.")
+    facts = read(VoteFacts, embedded.facts)
+    if facts.ask != final.ask or facts.seen != closing.seen:
+        raise BadEntry("A vote in a final is on another ask.")
+    return Counted(header.author, facts)
+
+
+def _decision(vote: Counted) -> Decision:
+    try:
+        return Decision(vote.facts.decision)
+    except ValueError:
+        raise BadEntry("A vote in a final says what nobody knows.") from None
+
+
+def _independent(votes: Iterable[Counted]) -> int:
+    """Return how many votes count: those of one person, or of one node, are one."""
+    pairs = {(vote.node, vote.facts.person) for vote in votes}
+    return min(len({node for node, _ in pairs}), len({person for _, person in pairs}))
