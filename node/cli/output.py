@@ -54,6 +54,6 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
     Console(file=sys.stdout, width=width, highlight=False).print(table)
 
 
-def plural(count: int, word: str) -> str:
-    """`1 ask`, `2 asks`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def plural(count: int, word: str, words: str = "") -> str:
+    """`1 ask`, `2 asks`; `words` where an s does not make it many."""
+    return f"{count} {word}" if count == 1 else f"{count} {words or f'{word}s'}"

@@ -48,8 +48,9 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._screen.close()
-        self._keys.close()
+        for stream in (self._screen, self._keys):
+            with contextlib.suppress(OSError):  # a closed window takes its terminal along
+                stream.close()
 
     def show(self, lines: Sequence[str]) -> None:
         """Write lines, screen by screen when they are many. Raises `Stop` when left early.

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tests.node.cli.screen import Screen
 from web.views import (
     FleetMachine,
     FleetView,
@@ -98,6 +99,8 @@ class ScriptedNode:
         self.has_person = True
         self.fleet = fleet(HERE_ROW, THERE_ROW)
         self.privacy: list[PrivacyLine] = []
+        self.older = False
+        """It runs a version that tells nothing of other machines."""
         self.replies: dict[str, list[Any]] = {}
         """`METHOD /path` → replies in order; the last one stays. An int with a sentence
         refuses: `(409, "code", "sentence")`."""
@@ -108,6 +111,7 @@ class ScriptedNode:
 
     def status(self) -> dict[str, Any]:
         """What `GET /agent/node` gives."""
+        told = {"fleet": plain(self.fleet), "privacy": plain(self.privacy)}
         return {
             "pid": 1,
             "version": "0.2.0",
@@ -122,9 +126,7 @@ class ScriptedNode:
             "sessions": [],
             "rules": None,
             "banners": [],
-            "fleet": plain(self.fleet),
-            "privacy": plain(self.privacy),
-        }
+        } | ({} if self.older else told)
 
     def reply(self, method: str, path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401
         """Play the part."""
@@ -175,7 +177,7 @@ def _handler(node: ScriptedNode) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _play
+        do_GET = do_POST = do_PUT = do_DELETE = _play  # noqa: N815 - the base's names
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -221,3 +223,9 @@ def scripted_node(home: Path) -> Iterator[ScriptedNode]:
             server.server_close()
         for thread in threads:
             thread.join()
+
+
+def sign_in(screen: Screen) -> None:
+    """Type the passphrase when it is asked for."""
+    screen.expect("Passphrase:")
+    screen.type(PASSPHRASE)
