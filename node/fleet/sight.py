@@ -24,9 +24,9 @@ from web.views import FleetMachine, FleetView, MachineView, PrivacyLine
 State = Literal["here", "connected", "away", "never_seen", "removed", "must_rejoin"]
 
 ROWS = (
-    "SELECT id, node.name, joined, removed, coalesce(person.name, removed_by) FROM node"
+    "SELECT node.id, node.name, joined, removed, coalesce(person.name, removed_by) FROM node"
     " LEFT JOIN person ON person.id = removed_by"
-    " ORDER BY removed IS NOT NULL, id != ?, node.name, id"
+    " ORDER BY removed IS NOT NULL, node.id != ?, node.name, node.id"
 )
 
 
