@@ -76,9 +76,7 @@ def test_a_code_is_shown_and_waited_for(command: Command, node: ScriptedNode) ->
     assert node.sessions == 0
 
 
-@pytest.mark.parametrize(
-    ("state", "code"), [("failed", "pairing_failed"), ("expired", "expired")]
-)
+@pytest.mark.parametrize(("state", "code"), [("failed", "pairing_failed"), ("expired", "expired")])
 def test_a_code_that_came_to_nothing_says_why(
     command: Command, node: ScriptedNode, state: str, code: str
 ) -> None:
