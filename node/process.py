@@ -13,7 +13,7 @@ import signal
 import socket
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,10 @@ from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook
 from node.desk.sign_in import SignIns
-from node.desk.signals import Signals
+from node.desk.signals import Change, Signals
 from node.desk.sweeper import Sweeper
+from node.fleet.network import Network
+from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
@@ -46,13 +48,17 @@ from node.store.writer import Writer
 from node.version import VERSION
 from sync.decide.ask import Outcome
 from sync.errors import AskmeshError, StoreError, StoreHeld
+from sync.log.entry import Entry
 from sync.log.facts import FinalText
+from sync.net import settings as net
 from web.app import make_app
 from web.listener import PageListener
 
 HELD_BY_ANOTHER = 5
 """Exit code that tells a starter to use the node that runs already."""
 TOKEN_BYTES = 4096
+BOOT_BYTES = 8
+"""Names a run of the program to the other machines."""
 BLOBS_NAMED = "SELECT blob FROM ask WHERE blob IS NOT NULL"
 SWITCH_S = 0.0002
 """The writer gives the interpreter up at every statement and must get it back soon; at the
@@ -174,15 +180,19 @@ class Node:
 
     def _open(self, opened: Opened, seams: Seams) -> None:
         """Make what every desk works with."""
-        signals = Signals()
+        self.signals = Signals()
+        self.links: Network | None = None
         self.writer = Writer(
             opened.connection,
             identity=opened.identity,
             clock=opened.clock,
             random=seams.random,
-            published=signals.publish,
+            published=self._published,
+            stored=self._stored,
             stop_point=seams.stop_point,
         )
+        ways = Ways(web_port=self.settings.web_port, mdns_wanted=self.settings.mdns)
+        self.sight = LinkSight(ways)
         self.reader = Reader(self.home)
         self.context = Context(
             store_id=opened.store_id,
@@ -192,25 +202,57 @@ class Node:
             reader=self.reader,
             blobs=Blobs(self.home),
             clock=opened.clock,
-            signals=signals,
+            signals=self.signals,
             random=seams.random,
             limits=seams.limits,
             started=opened.clock.now(),
+            fleet=self.sight,
         )
+
+    def _connect(self, answers: Answers) -> Network:
+        """Set up the links; they begin with `serve`."""
+        chosen = self.settings
+        return Network(
+            self.context,
+            answers,
+            self.sight,
+            net.Settings(
+                version=VERSION,
+                machine=self.context.machine,
+                boot=self.context.random(BOOT_BYTES).hex(),
+                bind=chosen.bind,
+                port=chosen.port,
+                mdns=chosen.mdns,
+            ),
+        )
+
+    def _published(self, changes: Sequence[Change]) -> None:
+        self.signals.publish(changes)
+        if self.links is not None:
+            self.links.noticed({topic for _, topic, _ in changes})
+
+    def _stored(self, entries: Sequence[Entry]) -> None:
+        if self.links is not None:
+            self.links.stored(entries)
 
     def _furnish(self, token: str | None) -> None:
         """Set up the desks and the socket in front of them."""
         self.answers = Answers(self.context)
+        self.links = self.network = network = self._connect(self.answers)
+        self.sign_ins = SignIns(self.context, token, self._recovered, post=network)
+        network.serve(self.sign_ins.letter, self.sign_ins.linked)
         rules = RulesStore(self.context)
         reading = Reading(self.context, rules)
         self.person_desk = PersonDesk(
             self.context,
             reading=reading,
             answers=self.answers,
-            sign_ins=SignIns(self.context, token, self._recovered),
+            sign_ins=self.sign_ins,
             rules=rules,
         )
-        agents = AgentSide(self.context, SessionBook(), reading, self._facts)
+        agents = AgentSide(
+            self.context, SessionBook(), reading, self._facts, privacy=self.sight.privacy
+        )
         gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
@@ -229,6 +271,7 @@ class Node:
             await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context, self.answers).run())
+            await self.network.start()
             write(self.home / FACTS_FILE, self._facts())
             _log.info("serving %s", self._facts()["url"])
             await stop.wait()
@@ -239,6 +282,7 @@ class Node:
                 sweeper.cancel()
             await self.socket.close()
             await page.close()
+            await self.network.stop()
             await self.writer.close()
             self.reader.close()
 

@@ -1,6 +1,7 @@
 """The whole agents' desk: the tools, and the listings of the command line."""
 
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from node.desk.requests import Asker
 from node.desk.sessions import SessionBook
 from node.desk.views import as_object
 from sync.errors import NotAllowed
+from web.views import PrivacyLine
 
 
 class AgentSide(AgentDesk):
@@ -28,10 +30,13 @@ class AgentSide(AgentDesk):
         book: SessionBook,
         reading: Reading,
         facts: Callable[[], dict[str, Any]],
+        *,
+        privacy: Callable[[sqlite3.Connection], list[PrivacyLine]],
     ) -> None:
         super().__init__(context, book, reading.rules)
         self._reading = reading
         self._facts = facts
+        self._privacy = privacy
 
     async def listing(
         self,
@@ -52,7 +57,7 @@ class AgentSide(AgentDesk):
     async def node_status(self, who: Asker) -> dict[str, Any]:
         """For `askmesh status`."""
         _same_user(who)
-        return await self._reading.node_status(self._facts())
+        return await self._reading.node_status(self._facts(), self._privacy)
 
     async def watch(
         self,

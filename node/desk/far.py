@@ -28,7 +28,7 @@ def sight(context: Context, connection: sqlite3.Connection, node: str) -> Sight:
     if row is None or row[0] is not None:
         at, by = (None, None) if row is None else row
         return Sight(state=HomeState.REMOVED, at=at, by=by)
-    if node in _forked(connection):
+    if node in forked(connection):
         return Sight(state=HomeState.MUST_REJOIN)
     return context.fleet.seen(connection, node)
 
@@ -37,13 +37,14 @@ def gone(context: Context, connection: sqlite3.Connection) -> set[str]:
     """Return the homes of open asks that cannot be answered any more."""
     members = {
         node for (node,) in connection.execute("SELECT id FROM node WHERE removed IS NULL")
-    } - _forked(connection)
+    } - forked(connection)
     members.add(context.identity.name)
     homes = connection.execute("SELECT DISTINCT home FROM ask WHERE state = 'waiting'")
     return {home for (home,) in homes if home not in members}
 
 
-def _forked(connection: sqlite3.Connection) -> set[str]:
+def forked(connection: sqlite3.Connection) -> set[str]:
+    """Return the nodes whose log has two histories."""
     found = connection.execute(
         "SELECT DISTINCT author FROM fork"
         " WHERE fleet = (SELECT value FROM local WHERE name = 'fleet')"

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from web.views import (
     HistoryLine,
     Me,
     NodeView,
+    PrivacyLine,
     State,
 )
 
@@ -194,7 +195,11 @@ class Reading:
 
         return await self.context.reader.run(read)
 
-    async def node_status(self, facts: dict[str, Any]) -> dict[str, Any]:
+    async def node_status(
+        self,
+        facts: dict[str, Any],
+        privacy: Callable[[sqlite3.Connection], list[PrivacyLine]],
+    ) -> dict[str, Any]:
         """For `askmesh status`; `facts` are what the process knows of itself."""
         rules = await self.rules.view()
 
@@ -219,6 +224,8 @@ class Reading:
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
                 "banners": banners(connection, looking.now),
+                "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
+                "privacy": msgspec.to_builtins(privacy(connection)),
             }
 
         return await self.context.reader.run(read)

@@ -1,5 +1,6 @@
 """A node that was removed is told so, with proof, and says so on its own page."""
 
+import datetime as dt
 import sqlite3
 from collections.abc import Sequence
 
@@ -89,3 +90,24 @@ def removed_here(connection: sqlite3.Connection) -> Removed | None:
     """Return by whom and when this node was removed, None while it is a member."""
     row = connection.execute("SELECT value FROM local WHERE name = ?", (REMOVED,)).fetchone()
     return None if row is None else msgspec.json.decode(row[0], type=Removed)
+
+
+def sentence(connection: sqlite3.Connection) -> str | None:
+    """Return what a removed machine's page says at its top, None while it is a member."""
+    removed = removed_here(connection)
+    if removed is None:
+        return None
+    return (
+        f"This machine was removed from the fleet by {removed.by} on {removed.machine}"
+        f" ({day(removed.at)}). What is answered here reaches nobody; to use askmesh here"
+        " again, run: askmesh node leave"
+    )
+
+
+def day(milliseconds: int) -> str:
+    """Return a time as it is read on this machine; a peer may have signed any number."""
+    try:
+        moment = dt.datetime.fromtimestamp(milliseconds / 1000, tz=dt.UTC).astimezone()
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"
+    return moment.strftime("%Y-%m-%d %H:%M")

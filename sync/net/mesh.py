@@ -144,6 +144,12 @@ class Mesh:
             if link.member.node != without:
                 link.presence(raw, signature)
 
+    def presence_to(self, node: bytes, raw: bytes, signature: bytes) -> None:
+        """Send signed presence on the link to one node, where there is one."""
+        for link in self._links.kept():
+            if link.member.node == node:
+                link.presence(raw, signature)
+
     def send_letter(self, to: bytes, raw: bytes, signature: bytes, *, relay: bool = True) -> bool:
         """Send a signed letter to a node, or (`relay`) to all linked ones to pass on.
 

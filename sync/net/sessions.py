@@ -11,6 +11,9 @@ from sync.wire import session
 from sync.wire.claims import Claims
 from sync.wire.held import Held
 
+LOADS = 3
+"""Readings before a node that stores all the time is only moved on."""
+
 
 class Sessions:
     """Makes the session of each link."""
@@ -31,8 +34,18 @@ class Sessions:
         self._claims = Claims()
 
     async def load(self) -> None:
-        """Read how far everything is held. Raises `StoreError`."""
-        self._held.moved(await self._ledger.vector())
+        """Read how far everything is held. Raises `StoreError`.
+
+        A removal lowers how far a log counts, so heads are replaced, unless entries were
+        stored meanwhile: then they only move up, until the next reading.
+        """
+        for _ in range(LOADS):
+            moves = self._held.moves
+            vector = await self._ledger.vector()
+            if self._held.moves == moves:
+                self._held.replace(vector)
+                return
+        self._held.moved(vector)
 
     def stored(self, entries: Sequence[Entry]) -> None:
         """These entries are durable here."""

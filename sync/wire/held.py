@@ -53,13 +53,21 @@ class Held:
         return self._heads.get(place, EMPTY)
 
     def moved(self, heads: Vector) -> None:
-        """These heads are durable here. A head never goes back within a fleet."""
+        """These heads are durable here. A head never goes back by itself."""
         for place, head in heads.items():
             if head.seq > self.head(place).seq:
                 self._heads[place] = head
                 self._digest = None
                 self.moves += 1
                 self.decisions += place[1] == 0
+
+    def replace(self, heads: Vector) -> None:
+        """Exactly these heads count: after a removal, those of its author may be lower."""
+        if dict(heads) != self._heads:
+            self._heads = dict(heads)
+            self._digest = None
+            self.moves += 1
+            self.decisions += 1
 
     def stored(self, entries: Iterable[Entry]) -> None:
         """These entries, of any logs, are durable here."""

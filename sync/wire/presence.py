@@ -211,7 +211,8 @@ class PresenceBook:
         """When a machine was last known to be running; None: nobody has said."""
         known = self._known.get(node)
         sightings = [] if known is None else [_sighting(known)]
-        for other in self._known.values():
+        # A copy: this is asked from other threads while words come in.
+        for other in list(self._known.values()):
             sightings += [
                 Sighting(at=other.heard - seen.ago_ms, by=other.presence.node)
                 for seen in other.presence.seen

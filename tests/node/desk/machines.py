@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from node.desk.requests import Answer, Asker, Flag, Flagged
 from node.desk.rows import AskRow, by_id
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook
-from node.desk.sight import AllHere, FarSession, Sight
+from node.desk.sight import AllHere, FarSession, FleetSight, Sight
 from node.desk.sign_in import SignIns
-from node.desk.signals import Signals
+from node.desk.signals import Change, Signals
 from node.desk.sweeper import Sweeper
 from node.desk.views import Looking
 from node.founding import Opened, open_store
@@ -27,10 +27,11 @@ from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.writer import Writer
 from sync.decide.card_state import HomeState
+from sync.log.entry import Entry
 from sync.log.kinds import EntryType
 from tests.node.store.stores import SetTimes
 from web.desk import Ballot, Viewer
-from web.views import AskView, HistoryLine, VoteReceipt
+from web.views import AskView, FleetView, HistoryLine, VoteReceipt
 
 TOKEN = "first"
 LIMITS = Limits(open_asks_per_session=99, asks_per_second_session=999, asks_per_second_node=999)
@@ -39,20 +40,28 @@ Place = tuple[bytes, int]
 
 
 class Seen(AllHere):
-    """Which machines are linked, as a test says."""
+    """Which machines are linked, as a test says, or (`through`) as real links tell."""
 
     def __init__(self) -> None:
+        self.through: FleetSight | None = None
         self.up: set[str] = set()
         self.last: dict[str, Sight] = {}
         self.told: list[FarSession] = []
 
     def seen(self, connection: sqlite3.Connection, node: str) -> Sight:
+        if self.through is not None:
+            return self.through.seen(connection, node)
         if node in self.up:
             return Sight(state=HomeState.CONNECTED)
         return self.last.get(node, Sight(state=HomeState.NEVER_SEEN))
 
     def sessions(self) -> Sequence[FarSession]:
-        return self.told
+        return self.told if self.through is None else self.through.sessions()
+
+    def view(self, connection: sqlite3.Connection, now: int) -> FleetView:
+        if self.through is not None:
+            return self.through.view(connection, now)
+        return super().view(connection, now)
 
 
 class Post:
@@ -84,6 +93,10 @@ class Machine:
         self.home = home
         self.times = SetTimes()
         self.seen = Seen()
+        self.stored: Callable[[Sequence[Entry]], None] = lambda _entries: None
+        """Told of every entry that was committed."""
+        self.noticed: Callable[[set[str]], None] = lambda _topics: None
+        """Told the topics of every change that was numbered."""
         self._others = others
         home.mkdir(mode=0o700)
         self._open(create=True, fleet=fleet)
@@ -110,12 +123,22 @@ class Machine:
 
     def _context(self, opened: Opened) -> Context:
         signals = Signals()
+
+        def published(changes: Sequence[Change]) -> None:
+            signals.publish(changes)
+            self.noticed({topic for _, topic, _ in changes})
+
+        def stored(entries: Sequence[Entry]) -> None:
+            # Looked up at each call: the links are set up after the writer.
+            self.stored(entries)
+
         writer = Writer(
             opened.connection,
             identity=opened.identity,
             clock=opened.clock,
             random=os.urandom,
-            published=signals.publish,
+            published=published,
+            stored=stored,
             stop_point=lambda _name: None,
         )
         return Context(

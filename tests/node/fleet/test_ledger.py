@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.removal import Removed, removed_here
-from sync.log.entry import Entry, decode
+from sync.log.entry import decode
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh
 from tests.node.desk.fleets import Fleet, fleet_of
@@ -22,7 +22,7 @@ from tests.sync.net.machines import HERE, QUICK, until
 
 
 class Linked:
-    """A machine with its links. Its writer tells nobody yet, so a task looks for new entries."""
+    """A machine with its links, which its writer tells of what was committed."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -38,24 +38,10 @@ class Linked:
             ),
             random=os.urandom,
         )
-        self._told = 0
+        machine.stored = self.mesh.push
 
     def _members_changed(self) -> None:
         self.mesh.members_changed()
-
-    async def publish(self) -> None:
-        while True:
-            found = await self.machine.reader.run(self._fresh)
-            self.mesh.push(found)
-            await asyncio.sleep(0.01)
-
-    def _fresh(self, connection: sqlite3.Connection) -> Sequence[Entry]:
-        rows = connection.execute(
-            "SELECT n, header, signature, facts, text FROM entry WHERE n > ? ORDER BY n",
-            (self._told,),
-        ).fetchall()
-        self._told = max([self._told, *(row[0] for row in rows)])
-        return [decode(*row[1:]) for row in rows]
 
 
 @asynccontextmanager
@@ -68,15 +54,11 @@ async def linked(fleet: Fleet, *names: str) -> AsyncIterator[list[Linked]]:
             if other != node.machine.id:
                 give = partial(addresses.give, node=other, address=f"{HERE}:{port}")
                 await node.machine.writer.run("give", give)
-    tasks: list[asyncio.Task[None]] = []
     try:
         for node in nodes:
             await node.mesh.start()
-            tasks.append(asyncio.create_task(node.publish()))
         yield nodes
     finally:
-        for task in tasks:
-            task.cancel()
         await asyncio.gather(*(node.mesh.stop() for node in nodes))
 
 

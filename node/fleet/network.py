@@ -1,0 +1,260 @@
+"""This node among the others: its links, what it says of itself, letters, what it shows.
+
+Wires `sync.net.mesh` to the store and the desks. Nothing here decides about an ask.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+from node.desk import far
+from node.desk.answers import Answers
+from node.desk.context import Context
+from node.fleet.ledger import StoreLedger
+from node.fleet.letters import Letters
+from node.fleet.presences import Presences
+from node.fleet.sight import LinkSight
+from node.store.transaction import Transaction
+from node.version import VERSION
+from sync.errors import AskmeshError, BadFrame
+from sync.log.entry import Entry, sha256
+from sync.log.names import node_bytes, node_name
+from sync.net.ledger import Address
+from sync.net.mesh import Callbacks, Mesh, Settings
+from sync.wire.letter import Postbox
+from sync.wire.presence import Known, PresenceBook
+from sync.wire.signed import Signed
+
+TELL_S = 0.25
+"""What changes on several links at once is numbered in one go."""
+HOMES = "SELECT DISTINCT home FROM ask WHERE state IN ('waiting', 'closed') AND home != ?"
+"""Homes that an answer from here may have to reach."""
+
+LetterTo = Callable[[str, str, Any], Awaitable[None]]
+Linked = Callable[[str], Awaitable[None]]
+
+_log = logging.getLogger("askmesh.link")
+
+
+class Network:
+    """Everything of one node that talks to other nodes."""
+
+    def __init__(
+        self,
+        context: Context,
+        answers: Answers,
+        sight: LinkSight,
+        settings: Settings,
+    ) -> None:
+        self._context = context
+        self._sight = sight
+        self._settings = settings
+        self.ledger = StoreLedger(context, answers, self.members_changed)
+        self._keys: dict[bytes, bytes] = {}
+        self._homes: tuple[bytes, ...] = ()
+        self._linked: set[bytes] = set()
+        self._moved: set[bytes] = set()
+        self._news: dict[tuple[str, str], None] = {}
+        self._to_tell = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._letter: LetterTo | None = None
+        self._on_link: Linked | None = None
+        self._make()
+
+    def _make(self) -> None:
+        """Begin with the fleet and the key of now."""
+        context = self._context
+        node = context.identity.key.node_id
+        self._fleet = context.identity.fleet
+        self._book = PresenceBook(self._fleet, node)
+        self.mesh = Mesh(
+            self.ledger,
+            context.identity.key,
+            self._settings,
+            Callbacks(
+                heard=self._heard,
+                carried=self._carried,
+                changed=self._changed,
+                homes=lambda: self._homes,
+                links_of=self._book.links_of,
+            ),
+            random=context.random,
+        )
+        self.letters = Letters(
+            context,
+            self.mesh,
+            Postbox(self._fleet, node),
+            members=lambda: [one for one in self._keys if one != node],
+            key_of=self._keys.get,
+        )
+        self._presences = Presences(context, self.mesh, self._book, boot=self._settings.boot)
+        self._sight.look_through(self.mesh, self._book, here=node, version=VERSION)
+
+    # --- from the node --------------------------------------------------------------------
+
+    def serve(self, letter: LetterTo, linked: Linked) -> None:
+        """Say who reads letters, and who is told of a new link."""
+        self._letter = letter
+        self._on_link = linked
+
+    async def start(self) -> None:
+        """Read who belongs; link, speak, tell."""
+        await self._read()
+        await self.mesh.start()
+        self._run(self._presences.run())
+        self._run(self._tell())
+
+    async def stop(self) -> None:
+        """End every link with a goodbye."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.mesh.stop()
+
+    async def renew(self) -> None:
+        """This node has another fleet, or another key: begin with these."""
+        await self.stop()
+        self._linked.clear()
+        self._keys.clear()
+        self._make()
+        await self.start()
+        self._news["fleet", self._context.identity.name] = None
+        self._to_tell.set()
+
+    def stored(self, entries: Sequence[Entry]) -> None:
+        """Entries were committed here: everyone else wants them."""
+        if any(entry.header.fleet != self._fleet for entry in entries):
+            entries = [entry for entry in entries if entry.header.fleet == self._fleet]
+        if entries:
+            self.mesh.push(entries)
+
+    async def send(self, to: str | None, kind: str, body: dict[str, Any]) -> bool:
+        """Send a letter (`node.desk.post.Post`)."""
+        return await self.letters.send(to, kind, body)
+
+    def noticed(self, topics: Iterable[str]) -> None:
+        """Changes of these topics were numbered; some are told to others."""
+        if "session" in topics:
+            self._presences.changed()
+
+    def members_changed(self) -> None:
+        """Members, their certificates or addresses changed."""
+        self.mesh.members_changed()
+        self._run(self._read())
+
+    # --- who belongs -----------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        def read(connection: sqlite3.Connection) -> tuple[dict[bytes, bytes], tuple[bytes, ...]]:
+            keys = {
+                sha256(public_key): bytes(public_key)
+                for (public_key,) in connection.execute(
+                    "SELECT public_key FROM node WHERE removed IS NULL"
+                )
+            }
+            homes = connection.execute(HOMES, (self._context.identity.name,))
+            return keys, tuple(node_bytes(home) for (home,) in homes)
+
+        with contextlib.suppress(AskmeshError):
+            keys, self._homes = await self._context.reader.run(read)
+            self._keys.clear()
+            self._keys.update(keys)
+            self._book.keep_only(keys)
+            self._presences.changed()
+
+    # --- from the mesh (`sync.net.settings.Callbacks`) --------------------------------------
+
+    def _heard(self, raw: bytes, signature: bytes, source: bytes) -> None:
+        try:
+            known = self._book.hear(
+                Signed(raw=raw, signature=signature),
+                source=source,
+                key_of=self._keys.get,
+                now=self._context.clock.now(),
+            )
+        except BadFrame as error:
+            _log.info("presence was passed over: %s", error.sentence)
+            return
+        if known is not None:
+            self._presences.pass_on(known)
+            self._learn(known)
+
+    def _learn(self, known: Known) -> None:
+        """Use what a machine says of itself."""
+        presence = known.presence
+        node = node_name(presence.node)
+        for word in presence.sessions:
+            self._news["session", word.id] = None
+        self._news["fleet", node] = None
+        self._to_tell.set()
+        told = [
+            Address(host=word.host, port=word.port, source="told") for word in presence.addresses
+        ]
+        if told:
+            self._run(self._told(presence.node, told))
+
+    async def _told(self, node: bytes, addresses: Sequence[Address]) -> None:
+        with contextlib.suppress(AskmeshError):
+            await self.ledger.told(node, addresses)
+
+    def _carried(self, raw: bytes, signature: bytes, source: bytes) -> None:
+        try:
+            self.letters.carried(Signed(raw=raw, signature=signature), source, self._deliver)
+        except BadFrame as error:
+            _log.info("a letter was passed over: %s", error.sentence)
+
+    def _deliver(self, sender: str, kind: str, body: Any) -> None:  # noqa: ANN401 -- any JSON
+        if self._letter is not None:
+            self._run(self._letter(sender, kind, body))
+
+    def _changed(self, node: bytes | None) -> None:
+        self._news["fleet", self._context.identity.name if node is None else node_name(node)] = None
+        linked = set(self.mesh.linked())
+        for fresh in linked - self._linked:
+            self._presences.linked(fresh)
+            if self._on_link is not None:
+                self._run(self._on_link(node_name(fresh)))
+        self._moved |= linked ^ self._linked
+        if linked != self._linked:
+            self._presences.changed()
+        self._linked = linked
+        self._to_tell.set()
+
+    # --- telling the pages -------------------------------------------------------------------
+
+    async def _tell(self) -> None:
+        """Number what changed by links alone, so that pages and waiters look again."""
+        while True:
+            await self._to_tell.wait()
+            self._to_tell.clear()
+            news, self._news = self._news, {}
+            moved, self._moved = self._moved, set()
+
+            def job(
+                transaction: Transaction,
+                news: dict[tuple[str, str], None] = news,
+                moved: set[bytes] = moved,
+            ) -> None:
+                for node in moved:
+                    far.tell_cards(transaction, node_name(node))
+                for topic, ref in news:
+                    transaction.change(topic, ref)
+
+            try:
+                await self._context.writer.run("links", job)
+            except AskmeshError as error:
+                _log.warning("the pages were not told of the links: %s", error.sentence)
+            await asyncio.sleep(TELL_S)
+
+    def _run(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a task of the links failed", exc_info=task.exception())
