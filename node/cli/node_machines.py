@@ -52,7 +52,12 @@ def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) ->
         with signed_in(place, terminal) as page:
             path = ("machines", machine["machine"]["id"], "person")
             fleet = page.put(*path, body={"person": person})
-    _report(fleet, f"{named(machine)} speaks for {visible_line(person)} now.", as_json=as_json)
+    _report(
+        fleet,
+        f"{named(machine)} speaks for {visible_line(person)} now. To sign in there, open its page"
+        " and type\nthe six digits it shows where they are signed in already.",
+        as_json=as_json,
+    )
 
 
 @click.command(short_help="Remove a machine for good.")

@@ -6,7 +6,7 @@ import click
 
 from node.cli.durations import ago
 from node.cli.fleet_text import fleet_of, print_machines, told
-from node.cli.output import json_option, plural, print_json, print_table
+from node.cli.output import json_option, plural, print_json, print_table, print_wrapped
 from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
 from node.cli.stop import Stop
@@ -82,10 +82,9 @@ def _print_privacy(lines: list[dict[str, Any]], *, as_json: bool) -> None:
         print_json({"privacy": lines})
         return
     for line in sorted(lines, key=lambda line: not line["on"]):
-        head = "leaves" if line["on"] else "stays "
-        click.echo(visible_line(f"{head}  {line['what']}"))
-        click.echo(visible_line(f"        to: {line['to']}"))
-        click.echo(visible_line(f"        {line['how']}"))
+        print_wrapped("leaves  " if line["on"] else "stays   ", line["what"])
+        print_wrapped("        to: ", line["to"])
+        print_wrapped("        ", line["how"])
 
 
 def _people(node: dict[str, Any]) -> str:

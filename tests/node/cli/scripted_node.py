@@ -106,6 +106,11 @@ class ScriptedNode:
         refuses: `(409, "code", "sentence")`."""
         self.sent: list[tuple[str, Any]] = []
         """Every change that was sent, without sessions."""
+        self.silent = ""
+        """`METHOD /path` that gets no reply until the end."""
+        self.broken = ""
+        """`METHOD /path` that is cut off instead of a reply."""
+        self.ended = threading.Event()
         self.sessions = 0
         self._lock = threading.Lock()
 
@@ -167,6 +172,12 @@ def _handler(node: ScriptedNode) -> type[BaseHTTPRequestHandler]:
         def _play(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
+            line = f"{self.command} {self.path}"
+            if line == node.broken:
+                return
+            if line == node.silent:
+                node.ended.wait()
+                return
             status, value = node.reply(self.command, self.path, body)
             data = json.dumps(value).encode()
             self.send_response(status)
@@ -218,6 +229,7 @@ def scripted_node(home: Path) -> Iterator[ScriptedNode]:
     try:
         yield node
     finally:
+        node.ended.set()
         for server in servers:
             server.shutdown()
             server.server_close()

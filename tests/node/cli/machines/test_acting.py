@@ -51,7 +51,8 @@ def test_a_machine_is_assigned_by_its_id(command: Command, node: ScriptedNode) -
         screen.type("y")
         sign_in(screen)
         code, output = screen.end()
-    assert (code, output) == (0, "attic (bbbbbbbb) speaks for Bo⟨U+200B⟩ now.\n")
+    assert code == 0
+    assert output.startswith("attic (bbbbbbbb) speaks for Bo⟨U+200B⟩ now.")
     assert node.sent == [(path, {"person": "Bo\u200b"})]
 
 

@@ -176,3 +176,24 @@ def test_a_machine_being_set_up_joins_without_a_terminal(
     joinable(node)
     assert "No machine near by shows a code." in command.run("node", "join", CODE, "--yes").err
     assert len(node.sent) == 1
+
+
+def test_a_node_that_does_not_reply_leaves_it_open_whether_it_joined(
+    command: Command, node: ScriptedNode
+) -> None:
+    joinable(node, NEAR)
+    node.silent = JOIN
+    with command.on_screen("node", "join", CODE, "--yes") as screen:
+        sign_in(screen)
+        screen.expect("Joining … 0 s")
+        screen.interrupt()
+        code, output = screen.end()
+    assert code == 1
+    assert "whether this machine joined is not known" in output
+    node.broken = JOIN
+    result = command.run("node", "join", CODE, "--yes", "--host", "h:1")
+    assert result.code == 1, "somebody has signed in here"
+    node.has_person = False
+    result = command.run("node", "join", CODE, "--yes", "--host", "h:1")
+    assert result.code == 3
+    assert "whether this machine joined is not known" in result.err
