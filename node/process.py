@@ -256,13 +256,14 @@ class Node:
         network.serve(self.sign_ins.letter, self.sign_ins.linked)
         rules = RulesStore(self.context)
         reading = Reading(self.context, rules)
+        self.pairings = self._pairings(network)
         self.person_desk = NodeDesk(
             self.context,
             reading=reading,
             answers=self.answers,
             sign_ins=self.sign_ins,
             rules=rules,
-            pairings=self._pairings(network),
+            pairings=self.pairings,
             fleet=Fleet(
                 members_changed=network.members_changed,
                 entered=network.renew,
@@ -302,6 +303,7 @@ class Node:
                 sweeper.cancel()
             await self.socket.close()
             await page.close()
+            await self.pairings.stop()
             await self.network.stop()
             await self.writer.close()
             self.reader.close()

@@ -1,6 +1,7 @@
 """The persons' desk with all it does on machines: implements `web.desk.NodeDesk`."""
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Awaitable, Callable
 
@@ -142,10 +143,9 @@ class NodeDesk(PersonDesk):
         if not consequences.allowed:
             raise NotAllowed(consequences.sentences[0])
         await self._context.writer.run("leave", lambda job: _leave(job, viewer))
-        loop = asyncio.get_running_loop()
-        end = loop.time() + FAREWELL_S
-        while loop.time() < end and self._fleet.unacknowledged():
-            await asyncio.sleep(0.05)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_S):
+                await self._told_all()
         words = await self._context.writer.run("found", lambda job: joining.found_anew(job, viewer))
         await self._fleet.entered()
         return LeftView(fleet=await self._view(), recovery_words=words)
@@ -155,6 +155,11 @@ class NodeDesk(PersonDesk):
         return await self._context.reader.run(self._fleet.privacy)
 
     # --- parts ----------------------------------------------------------------------------
+
+    async def _told_all(self) -> None:
+        """Return once everyone who is linked has acknowledged what was stated here."""
+        while self._fleet.unacknowledged():  # noqa: ASYNC110 -- links tell of no single acknowledgement
+            await asyncio.sleep(0.05)
 
     async def _view(self) -> FleetView:
         now = self._context.clock.now()

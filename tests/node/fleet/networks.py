@@ -7,9 +7,14 @@ from functools import partial
 
 import msgspec
 
+from node.desk.rules_store import RulesStore
 from node.fleet import addresses
+from node.fleet.desk import Fleet as Machines
+from node.fleet.desk import NodeDesk
 from node.fleet.network import Network
+from node.fleet.pairing import Pairings
 from node.fleet.sight import LinkSight, Ways
+from sync.net.pair_listener import Times
 from tests.node.desk.fleets import Fleet
 from tests.node.desk.machines import Machine
 from tests.running import free_port
@@ -20,7 +25,7 @@ from web.views import FleetMachine, FleetView
 class Networked:
     """A machine with its links, presence and letters."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, *, times: Times | None = None) -> None:
         self.machine = machine
         sight = LinkSight(Ways(web_port=7718, mdns_wanted=False))
         machine.seen.through = sight
@@ -32,6 +37,28 @@ class Networked:
         machine.stored = self.network.stored
         machine.noticed = self.network.noticed
         machine.sign_ins.far.post = self.network
+        self.pairings = Pairings(
+            machine.context,
+            lambda: self.network.mesh,
+            bind=HERE,
+            members_changed=self.network.members_changed,
+            entered=self.network.renew,
+            times=times,
+        )
+        self.desk = NodeDesk(
+            machine.context,
+            reading=machine.reading,
+            answers=machine.answers,
+            sign_ins=machine.sign_ins,
+            rules=RulesStore(machine.context),
+            pairings=self.pairings,
+            fleet=Machines(
+                members_changed=self.network.members_changed,
+                entered=self.network.renew,
+                unacknowledged=self.network.unacknowledged,
+                privacy=sight.privacy,
+            ),
+        )
 
     async def fleet(self) -> FleetView:
         """The fleet as a page here shows it."""
