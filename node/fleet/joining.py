@@ -215,7 +215,7 @@ def _part(transaction: Transaction) -> _Before:
     connection, identity = transaction.connection, transaction.identity
     for row in select(connection, UNUSED, (identity.name, identity.fleet)):
         # Whoever allowed it has no say in what happens here from now on.
-        void(transaction, row, Void.RULES)
+        void(transaction, row, Void.MOVED)
     found = [row for row in _open(connection, identity.name) if _salt(transaction, row)]
     number = int.from_bytes(transaction.value("number") or b"", "big")
     machine = transaction.row("SELECT name FROM node WHERE id = ?", identity.name)

@@ -1,7 +1,10 @@
 """Joining another fleet and leaving one: real stores, entries carried by hand."""
 
 import asyncio
+import json
+import signal
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -29,6 +32,9 @@ from sync.log.kinds import EntryType
 from sync.net.certificate import certificate_of
 from tests.node.desk.fleets import Fleet, _member, fleet_of
 from tests.node.desk.machines import TOKEN, Machine, viewer
+from tests.running import ROOT
+
+KILLER = ROOT / "tests" / "node" / "fleet" / "join_killer.py"
 
 
 class Two:
@@ -229,13 +235,13 @@ async def test_an_unused_permission_is_not_carried(two: Two) -> None:
     assert await two.laptop.stands(ask) == ("closed", "allowed")
     await two.join()
     row = await two.laptop.row(ask)
-    assert (row.state, row.handover) == ("void", "void")
+    assert (row.state, row.handover_why) == ("void", "its machine changed fleets")
     assert (await read(two.laptop, "SELECT * FROM ask_alias")) == []
 
 
 async def test_its_person_ends_and_only_an_owner_names_the_next(two: Two) -> None:
     secret = await two.sign_in()
-    assert await two.laptop.sign_ins.viewer(secret) is not None
+    assert await read(two.laptop, "SELECT person FROM person_session") == [(two.ben,)]
     await two.join()
     assert await two.laptop.sign_ins.viewer(secret) is None
     assert await two.laptop.sign_ins.has_person()
@@ -435,6 +441,36 @@ async def test_a_removed_machine_may_begin_anew(two: Two) -> None:
     assert await two.laptop.reader.run(partial(machines.others, here=two.laptop.id)) == []
     await two.laptop.restart()
     assert compare(two.laptop.home) == []
+
+
+@pytest.mark.parametrize("way", ["join", "anew"])
+@pytest.mark.parametrize("point", ["move:before-commit", "move:after-commit"])
+async def test_a_kill_leaves_it_whole_or_as_it_was(two: Two, way: str, point: str) -> None:
+    await two.sign_in()
+    await two.laptop.ask("question")
+    before, old = await dump(two.laptop), two.laptop.identity.fleet
+    (genesis,) = await two.founding()
+    parts = (genesis.raw, genesis.signature, genesis.facts, genesis.text or b"")
+    welcome: dict[str, object] = {
+        "fleet": genesis.header.fleet.hex(),
+        "key": two.desk.identity.key.public.hex(),
+        "entries": [[part.hex() for part in parts]],
+    }
+    if way == "anew":
+        welcome["viewer"] = two.ben
+    await two.laptop.close()
+    killed = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", str(KILLER), str(two.laptop.home), json.dumps(welcome), point)
+    )
+    assert await killed.wait() == -signal.SIGKILL
+    await two.laptop.restart()
+    assert compare(two.laptop.home) == []
+    moved = point.endswith("after-commit")
+    assert (two.laptop.identity.fleet != old) == moved
+    found = await two.laptop.reader.run(partial(find, typed="1"))
+    assert (found.number, found.state) == (2 if moved else 1, "waiting")
+    if not moved:
+        assert await dump(two.laptop) == before
 
 
 async def test_a_machine_that_is_alone_has_nothing_to_leave(two: Two) -> None:
