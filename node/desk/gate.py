@@ -7,7 +7,7 @@ when no earlier hook still waits for it.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -138,9 +138,10 @@ class GateDesk:
 
     async def session_event(self, who: Asker, event: str) -> None:
         """A hook of the session ran: gate in force; closes what was settled at the agent."""
-        waiting = frozenset(self._waiting)
+        held = frozenset(self._waiting)
 
         def job(transaction: Transaction) -> None:
+            waiting = _now(transaction, held)
             hear(transaction, who, gate=True, ended=event == "SessionEnd")
             if event not in WENT_ON:
                 return
@@ -177,9 +178,10 @@ class GateDesk:
         return await self._rules.decide(lambda rules: self._found(hold, rules))
 
     async def _found(self, hold: GateHold, rules: Rules) -> GateVerdict | str | None:
-        waiting = frozenset(self._waiting)
+        held = frozenset(self._waiting)
 
         def job(transaction: Transaction) -> GateVerdict | str | None:
+            waiting = _now(transaction, held)
             hear(transaction, hold.who, gate=True)
             repeated = self._same_invocation(transaction, hold)
             if repeated is not None:
@@ -368,6 +370,12 @@ class GateDesk:
             row.id,
         )
         return verdict_of(self.context, transaction, row)
+
+
+def _now(transaction: Transaction, asks: Iterable[str]) -> frozenset[str]:
+    """Return the ids of asks as they are by now: some may have been raised again."""
+    found = (followed(transaction.connection, ask) for ask in asks)
+    return frozenset(row.id for row in found if row is not None)
 
 
 def usable(row: AskRow, now: int) -> bool:

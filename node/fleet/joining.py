@@ -126,10 +126,14 @@ def enter(
 ) -> Entered:
     """Belong to `fleet` from here on, let in by `sponsor`, whose entries begin with its genesis.
 
-    Raises `Conflict` for a fleet with other members, `PairingFailed` when the entries do not
-    begin that fleet.
+    Raises `Conflict` while there are other members here and for a fleet this machine was in,
+    `PairingFailed` when the entries do not begin that fleet.
     """
     check_alone(transaction.connection, transaction.identity.name)
+    _check_new(transaction, fleet)
+    if not entries or entries[0].header.type != EntryType.GENESIS:
+        # Whose genesis comes first here is the founder, for good.
+        raise _unsound()
     before = _part(transaction)
     transaction.keep(ENTROPY, None)
     transaction.keep(JOINED, b"1")
@@ -139,17 +143,38 @@ def enter(
     introduced.keep(transaction, [sponsor])
     kept = receive.keep(transaction, entries).kept
     if kept.trouble is not None or not kept.heads:
-        raise PairingFailed(
-            "The other machine sent a fleet that does not hold together, so nothing was changed.",
-            hint="Bring both machines to the same version of askmesh, then try again.",
-        )
+        raise _unsound()
     return _raise_again(transaction, before)
+
+
+def _unsound() -> PairingFailed:
+    return PairingFailed(
+        "The other machine sent a fleet that does not hold together, so nothing was changed.",
+        hint="Bring both machines to the same version of askmesh, then try again.",
+    )
+
+
+def _check_new(transaction: Transaction, fleet: bytes) -> None:
+    """A removal stands for good, also where the other machine has not heard of it yet.
+
+    Raises `Conflict`.
+    """
+    left = transaction.row("SELECT 1 FROM fleet_left WHERE fleet = ?", fleet)
+    if left is not None or fleet == transaction.identity.fleet:
+        raise Conflict(
+            "This machine was in that fleet before, and its key is not taken there again.",
+            hint="Start askmesh in a new directory (ASKMESH_HOME), which makes a new key, and"
+            " pair that.",
+        )
 
 
 def found_anew(transaction: Transaction, viewer: Viewer) -> list[str]:
     """Begin a fleet of one's own, with the viewer as its owner; return its recovery words."""
     before = _part(transaction)
     entropy = transaction.random(RECOVERY_BYTES)
+    # Words of the old fleet that were never shown must not pass for those of the new one.
+    transaction.keep(ENTROPY, None)
+    transaction.erases = True
     _forget_persons(transaction, but=viewer.person)
     transaction.keep(JOINED, None)
     introduced.keep(transaction, [])
@@ -190,7 +215,7 @@ def _part(transaction: Transaction) -> _Before:
     connection, identity = transaction.connection, transaction.identity
     for row in select(connection, UNUSED, (identity.name, identity.fleet)):
         # Whoever allowed it has no say in what happens here from now on.
-        void(transaction, row, Void.RULES)
+        void(transaction, row, Void.MOVED)
     found = [row for row in _open(connection, identity.name) if _salt(transaction, row)]
     number = int.from_bytes(transaction.value("number") or b"", "big")
     machine = transaction.row("SELECT name FROM node WHERE id = ?", identity.name)
@@ -221,7 +246,8 @@ def _move(transaction: Transaction, fleet: bytes, before: _Before) -> None:
         transaction.run("INSERT INTO ask_alias VALUES (?, ?)", old, new)
     transaction.keep(removal.REMOVED, None)
     transaction.enter(fleet)
-    derive.rebuild_in_place(transaction.connection, fleet)
+    for ask in derive.rebuild_in_place(transaction.connection, fleet):
+        transaction.change("ask", ask)
     for topic in ("people", "fleet", "rules"):
         transaction.change(topic, transaction.identity.name)
 

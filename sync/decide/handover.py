@@ -22,6 +22,7 @@ class Void(Enum):
     USE_BY = "use-by passed"
     RULES = "rules tightened"
     RESTORED = "restored"
+    MOVED = "its machine changed fleets"
 
 
 class Give(Enum):

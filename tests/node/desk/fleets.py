@@ -193,7 +193,8 @@ def _beyond(
     connection: sqlite3.Connection, held: dict[Place, int], author: bytes | None
 ) -> list[Entry]:
     found = connection.execute(
-        "SELECT author, log, seq, header, signature, facts, text FROM entry ORDER BY n"
+        "SELECT author, log, seq, header, signature, facts, text FROM entry"
+        " WHERE fleet = (SELECT value FROM local WHERE name = 'fleet') ORDER BY n"
     )
     return [
         decode(header, signature, facts, text)

@@ -1,0 +1,156 @@
+"""Leaving a fleet, and being killed while it changes."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from node.desk.rows import find
+from node.desk.sign_in import ENTROPY
+from node.fleet import joining, machines, removal
+from node.identity import recovery_from_words
+from node.store.rebuild import compare
+from sync.errors import Conflict
+from tests.node.fleet.joinings import Two, dump, read, two_of, waits_on
+from tests.running import ROOT
+
+KILLER = ROOT / "tests" / "node" / "fleet" / "join_killer.py"
+
+
+@pytest.fixture
+async def two(tmp_path: Path) -> AsyncIterator[Two]:
+    async with two_of(tmp_path) as made:
+        yield made
+
+
+async def test_the_tables_are_what_the_log_says(two: Two) -> None:
+    await two.sign_in()
+    await two.laptop.ask("question")
+    approval = await two.laptop.ask("approval")
+    await two.laptop.vote(two.ben, approval, "allow", wait_s=5)
+    await two.join()
+    assert compare(two.laptop.home) == []
+    await two.meet()
+    assert compare(two.laptop.home) == []
+    await two.laptop.restart()
+    await two.laptop.ask("question")
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    await two.leave(two.fleet.ann)
+    assert compare(two.laptop.home) == []
+    await two.laptop.restart()
+    assert compare(two.laptop.home) == []
+
+
+async def test_leaving_makes_a_fleet_of_one_with_new_words(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.person("cleo", "member")
+    far = await two.desk.ask("question")
+    await two.fleet.meet_all()
+    ask = await two.laptop.ask("question")
+    waiting = asyncio.create_task(two.laptop.fetch(ask, wait_s=30))
+    await waits_on(two.laptop, ask)
+    old = two.laptop.identity.fleet
+    words = await two.leave(two.fleet.ann)
+    assert two.laptop.identity.fleet != old
+    key = recovery_from_words(" ".join(words)).public
+    assert await read(two.laptop, "SELECT id, recovery_key FROM node") == [(two.laptop.id, key)]
+    persons = await read(two.laptop, "SELECT id, role, ended FROM person ORDER BY ended")
+    assert persons == [(two.fleet.ann, "owner", 0), ("cleo", "member", 1)]
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+    assert await two.laptop.stands(far) == ("closed", "withdrawn")
+    assert await two.laptop.needs(two.fleet.ann) == 1
+    told = await read(two.laptop, "SELECT 1 FROM event WHERE ref = ? ORDER BY n", far)
+    assert len(told) > 1
+    found = await two.laptop.reader.run(partial(find, typed=ask))
+    await two.laptop.vote(two.fleet.ann, found.id, "answer", text="red", wait_s=5)
+    assert (await waiting).text == "red"
+
+
+async def test_aliases_lead_over_two_moves(two: Two) -> None:
+    ask = await two.laptop.ask("question")
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    await two.leave(two.fleet.ann)
+    found = await two.laptop.reader.run(partial(find, typed=ask))
+    assert (found.number, found.state) == (3, "waiting")
+
+
+async def test_a_fleet_once_left_is_not_joined_again(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    await two.leave(two.fleet.ann)
+    before = await dump(two.laptop)
+    with pytest.raises(Conflict, match="in that fleet before") as caught:
+        await two.join()
+    assert "ASKMESH_HOME" in (caught.value.hint or "")
+    assert await dump(two.laptop) == before
+
+
+async def test_a_removed_machine_may_begin_anew(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    await two.fleet.remove("laptop")
+    node = two.laptop.identity.key.node_id
+    proof = await two.desk.reader.run(
+        partial(removal.proof, fleet=two.desk.identity.fleet, node=node)
+    )
+    assert await two.laptop.writer.run("removed", partial(removal.accept, entries=proof))
+    # It may go elsewhere, never back.
+    with pytest.raises(Conflict, match="in that fleet before"):
+        await two.join()
+    shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
+    assert shown.allowed
+    await two.leave(two.fleet.ann)
+    assert await two.laptop.reader.run(removal.removed_here) is None
+    assert await two.laptop.reader.run(partial(machines.others, here=two.laptop.id)) == []
+    await two.laptop.restart()
+    assert compare(two.laptop.home) == []
+
+
+@pytest.mark.parametrize("way", ["join", "anew"])
+@pytest.mark.parametrize("point", ["move:before-commit", "move:after-commit"])
+async def test_a_kill_leaves_it_whole_or_as_it_was(two: Two, way: str, point: str) -> None:
+    await two.sign_in()
+    await two.laptop.ask("question")
+    before, old = await dump(two.laptop), two.laptop.identity.fleet
+    (genesis,) = await two.founding()
+    parts = (genesis.raw, genesis.signature, genesis.facts, genesis.text or b"")
+    welcome: dict[str, object] = {
+        "fleet": genesis.header.fleet.hex(),
+        "key": two.desk.identity.key.public.hex(),
+        "entries": [[part.hex() for part in parts]],
+    }
+    if way == "anew":
+        welcome["viewer"] = two.ben
+    await two.laptop.close()
+    killed = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", str(KILLER), str(two.laptop.home), json.dumps(welcome), point)
+    )
+    assert await killed.wait() == -signal.SIGKILL
+    await two.laptop.restart()
+    assert compare(two.laptop.home) == []
+    moved = point.endswith("after-commit")
+    assert (two.laptop.identity.fleet != old) == moved
+    found = await two.laptop.reader.run(partial(find, typed="1"))
+    assert (found.number, found.state) == (2 if moved else 1, "waiting")
+    if not moved:
+        assert await dump(two.laptop) == before
+
+
+async def test_a_machine_that_is_alone_has_nothing_to_leave(two: Two) -> None:
+    shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
+    assert not shown.allowed
