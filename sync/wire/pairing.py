@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from sync.errors import BadFrame, IllegalStep
+from sync.log.entry import Entry
+from sync.log.kinds import EntryType
 from sync.wire import pairing_words as words
 from sync.wire.frames import PROTOCOL
 from sync.wire.pairing_failures import Why, why_of
@@ -30,6 +32,7 @@ from sync.wire.pairing_steps import (
     Failure,
     Fits,
     JoinerState,
+    Knows,
     Me,
     MinterState,
     Step,
@@ -38,6 +41,10 @@ from sync.wire.pairing_steps import (
 from sync.wire.pairing_words import Answer, Kind, Offer, Proof, Refusal, Welcome
 
 Steps = TypeVar("Steps", MinterState, JoinerState)
+
+
+def _nobody(_key: bytes) -> bool:
+    return False
 
 
 class _Side(Generic[Steps]):
@@ -162,7 +169,7 @@ class Minter(_Side[MinterState]):
     def admit(self, admission: Admission) -> bytes:
         """The candidate was let in: return WELCOME."""
         self._step(Event.ADMITTED)
-        welcome = Welcome(fleet=admission.fleet, port=admission.port)
+        welcome = Welcome(fleet=admission.fleet, founder=admission.founder, port=admission.port)
         body = words.welcome_body(welcome, admission.statements)
         sign = words.signature(self._me.key, words.WELCOME, self._said, body)
         return words.pack(Kind.WELCOME, signature=sign, body=body)
@@ -215,8 +222,11 @@ class Minter(_Side[MinterState]):
 class Joiner(_Side[JoinerState]):
     """The machine on which the code was typed. `certificate` is what TLS showed of A."""
 
-    def __init__(self, me: Me, *, certificate: bytes, nonce: bytes, fits: Fits) -> None:
+    def __init__(
+        self, me: Me, *, certificate: bytes, nonce: bytes, fits: Fits, knows: Knows = _nobody
+    ) -> None:
         super().__init__(me, JOINER_STEPS, JoinerState.WAITING, fits)
+        self._knows = knows
         self._certificate = certificate
         self._nonce = nonce
         self._offer = b""
@@ -277,6 +287,10 @@ class Joiner(_Side[JoinerState]):
             return self._fail(Why.ITSELF)
         if not self._fits(self._certificate, offer.key):
             return self._fail(Why.STRANGER)
+        if self._knows(offer.key):
+            return self._fail(Why.ALREADY)
+        if not self._me.alone:
+            return self._fail(Why.NOT_ALONE)
         self._step(Event.OFFERED)
         return Step(stretch=offer.sid)
 
@@ -298,7 +312,9 @@ class Joiner(_Side[JoinerState]):
             welcome, statements = words.read_welcome(proof.body)
         except BadFrame:
             return self._fail(Why.UNREADABLE)
-        if any(entry.header.fleet != welcome.fleet for entry in statements):
+        if not _begins(statements, welcome.founder) or any(
+            entry.header.fleet != welcome.fleet for entry in statements
+        ):
             return self._fail(Why.UNREADABLE)
         self._step(Event.ADMITTED)
         welcomed = Welcomed(
@@ -307,7 +323,16 @@ class Joiner(_Side[JoinerState]):
             machine=offer.machine,
             version=offer.version,
             fleet=welcome.fleet,
+            founder=welcome.founder,
             statements=statements,
             port=welcome.port,
         )
         return Step(welcomed=welcomed)
+
+
+def _begins(statements: tuple[Entry, ...], founder: bytes) -> bool:
+    """Whether the first of the statements is the genesis of this founder."""
+    if not statements:
+        return False
+    first = statements[0].header
+    return first.author == founder and first.type == EntryType.GENESIS and first.seq == 1

@@ -9,6 +9,9 @@ import msgspec
 from sync.log.entry import Entry, NodeKey, sha256
 from sync.wire.pairing_failures import Why
 
+Knows = Callable[[bytes], bool]
+"""Whether the holder of a public key is a member of the joining machine's fleet."""
+
 Fits = Callable[[bytes, bytes], bool]
 """Whether a certificate (DER) is one that the holder of a public key would show."""
 
@@ -48,8 +51,9 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """What a machine that was let in is told."""
 
     fleet: bytes
+    founder: bytes
     statements: tuple[Entry, ...] = ()
-    """Those it needs first; as many as fit go along, in this order."""
+    """The founder's genesis first; they fit (`pairing_words.check_fits`)."""
     port: int | None = None
     """Where we take links."""
 
@@ -62,8 +66,9 @@ class Welcomed(msgspec.Struct, frozen=True, kw_only=True):
     machine: str
     version: str
     fleet: bytes
+    founder: bytes
     statements: tuple[Entry, ...]
-    """They decode; nothing else about them is checked."""
+    """They decode, and the first is the founder's genesis; signatures are not checked."""
     port: int | None
     """Where it takes links;"""
     host: str = ""
