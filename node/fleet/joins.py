@@ -10,7 +10,7 @@ from node.fleet import addresses, machines, welcome
 from node.store import introduced
 from node.store.transaction import Identity, Transaction
 from sync.decide.people import Act
-from sync.errors import AskmeshError, Conflict, NotAllowed, PairingFailed, SignInNeeded
+from sync.errors import AskmeshError, Conflict, NotAllowed, SignInNeeded
 from sync.log.entry import Entry
 from sync.log.names import SHORT, node_name
 from sync.net.ledger import Address
@@ -97,10 +97,14 @@ def consequences(connection: sqlite3.Connection, viewer: Viewer | None, here: st
         name for (name,) in connection.execute("SELECT name FROM person WHERE NOT ended ORDER BY 1")
     ]
     sentences = [
-        "This machine joins the fleet of the machine that shows the code. Its own fleet, which"
-        " has no other machine, ends; what was written here stays, and can only be read.",
-        "Every member of that fleet reads everything that is asked and answered here from then"
-        " on. Its rules apply, no longer those of this machine.",
+        (
+            "This machine joins the fleet of the machine that shows the code. Its own fleet, which"
+            " has no other machine, ends; what was written here stays, and can only be read."
+        ),
+        (
+            "Every member of that fleet reads everything that is asked and answered here from then"
+            " on. Its rules apply, no longer those of this machine."
+        ),
     ]
     if waiting:
         asks = "1 open ask is" if waiting == 1 else f"{waiting} open asks are"
@@ -177,23 +181,30 @@ def leave_consequences(connection: sqlite3.Connection, viewer: Viewer, here: str
     return Consequences(
         allowed=True,
         sentences=[
-            f"This machine leaves the fleet of {', '.join(others)} and becomes a fleet of its"
-            f" own, with {viewer.name} as its owner. What was written stays on all machines.",
-            "Nothing new goes to the others, or comes from them. Open asks of this machine are"
-            " raised again in its own fleet.",
-            "It cannot come back with this key: to join that fleet again, it has to begin anew"
-            " with an empty directory.",
+            (
+                f"This machine leaves the fleet of {', '.join(others)} and becomes a fleet of its"
+                f" own, with {viewer.name} as its owner. What was written stays on all machines."
+            ),
+            (
+                "Nothing new goes to the others, or comes from them. Open asks of this machine are"
+                " raised again in its own fleet."
+            ),
+            (
+                "It cannot come back with this key: to join that fleet again, it has to begin anew"
+                " with an empty directory."
+            ),
         ],
     )
 
 
 def _with_others(others: Sequence[str]) -> list[str]:
     return [
-        f"This machine is in a fleet with {', '.join(others)} already, so it cannot join another"
-        " one.",
-        "If that is the fleet you mean, there is nothing to do. Else leave it first: askmesh node"
-        " leave.",
+        (
+            f"This machine is in a fleet with {', '.join(others)} already, so it cannot join"
+            " another one."
+        ),
+        (
+            "If that is the fleet you mean, there is nothing to do. Else leave it first:"
+            " askmesh node leave."
+        ),
     ]
-
-
-__all__ = ["Entered", "Joining", "PairingFailed", "Plan"]

@@ -100,18 +100,20 @@ class Pairings:
         *,
         entered: Callable[[], Awaitable[None]],
         bind: str | None = None,
-        shown: Callable[[bool], None] = lambda _waiting: None,
+        changed: Callable[[], None] = lambda: None,
         times: Times | None = None,
     ) -> None:
-        """`entered` is called once this node belongs to another fleet, `shown` with whether
-        a code waits, whenever that changes; `bind` is the only address to listen on.
+        """Pair nothing yet.
+
+        `entered` is called once this node belongs to another fleet, `changed` whenever
+        `waiting` is another; `bind` is the only address to listen on.
         """
         self._context = context
         self._network = network
         self._joining = joining
         self._entered = entered
         self._bind = bind
-        self._told = shown
+        self._changed = changed
         self._times = times or Times()
         self._shown: _Shown | None = None
         self._minting = asyncio.Lock()
@@ -177,7 +179,7 @@ class Pairings:
         made = _Shown(view=without, by=viewer, fleet=context.identity.fleet, listener=listener)
         self._shown = made
         mesh.pairing(listener.sid, pairing_port)
-        self._told(True)
+        self._changed()
         return view
 
     @property
@@ -212,7 +214,7 @@ class Pairings:
             made.view, state=_STATES[ended.end], sentence=sentence, machine=machine
         )
         self._network.mesh.pairing(None)
-        self._told(False)
+        self._changed()
         telling = asyncio.create_task(self._tell())
         self._tasks.add(telling)
         telling.add_done_callback(self._tasks.discard)
@@ -234,10 +236,7 @@ class Pairings:
     async def offers(self) -> list[Offer]:
         """Return the machines near by that show a code."""
         return [
-            Offer(
-                machine=one.name,
-                address=addresses.written(one.addresses[0].host, one.addresses[0].port),
-            )
+            Offer(machine=one.name, address=_at(one))
             for one in await self._network.mesh.offers()
             if one.addresses
         ]
@@ -314,10 +313,7 @@ class Pairings:
                 hint="Give the address that the other machine shows beside its code.",
             )
         if len(found) > 1:
-            names = ", ".join(
-                f"{one.name} ({addresses.written(one.addresses[0].host, one.addresses[0].port)})"
-                for one in found
-            )
+            names = ", ".join(f"{one.name} ({_at(one)})" for one in found)
             raise Invalid(
                 f"Several machines show a code: {names}. The code was not used up.",
                 hint="Give the address of the one that shows this code.",
@@ -337,7 +333,7 @@ class Pairings:
         try:
             self._network.members_changed()
             await self._entered()
-        except Exception:
+        except Exception:  # noqa: BLE001 -- whoever asked is told that it joined
             # It is stored: a restart does what was left out here.
             _log.exception("the new fleet was not taken up whole")
 
@@ -392,6 +388,11 @@ def _let_in(transaction: Transaction, made: _Shown, candidate: Candidate) -> wel
     told = welcome.told(transaction.connection, transaction.identity.fleet)
     transaction.change("fleet", name)
     return told
+
+
+def _at(offered: Offered) -> str:
+    first = offered.addresses[0]
+    return addresses.written(first.host, first.port)
 
 
 async def _port(mesh: Links) -> int | None:

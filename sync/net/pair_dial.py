@@ -71,7 +71,7 @@ async def dial(
         where = written(address.host, address.port)
         try:
             async with _connected(address, queue_s) as web_socket:
-                talking = _Talking(me, code, joined, random, address, knows)
+                talking = _Talking(me, code, address, joined=joined, random=random, knows=knows)
                 return await talking.run(web_socket, times, queue_s)
         except _NotConnected as error:
             problems.append((error.fault.value, _said(error, where)))
@@ -100,9 +100,10 @@ class _Talking:
         self,
         me: Me,
         code: Code,
+        address: Address,
+        *,
         joined: Joined,
         random: Callable[[int], bytes],
-        address: Address,
         knows: Knows,
     ) -> None:
         self._me = me

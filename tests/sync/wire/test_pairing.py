@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.errors import BadFrame, IllegalStep
+from sync.errors import BadFrame, IllegalStep, TooLarge
 from sync.limits import FRAME_BYTES, PAIR_MESSAGE_BYTES
-from sync.net.certificate import certificate_of
+from sync.log.entry import Entry
+from sync.net.certificate import certificate_of, fits
 from sync.wire import pairing_words as words
 from sync.wire.pairing import Joiner, Minter
 from sync.wire.pairing_code import new_code
@@ -25,8 +26,10 @@ from sync.wire.pairing_steps import (
 from sync.wire.pairing_words import Kind
 from tests.sync.log.entries import FLEET, chain, entry, key
 from tests.sync.wire.pairs import (
+    ADMISSION,
     CODE,
     NONCE_A,
+    NONCE_B,
     STATEMENTS,
     Pair,
     changed,
@@ -210,10 +213,37 @@ class _Signs:
 # --- what is refused although the code is right --------------------------------------------------
 
 
-def test_a_machine_of_a_fleet_with_others_is_refused() -> None:
+def test_a_machine_of_a_fleet_with_others_keeps_the_code() -> None:
     pair = Pair(second=joiner(me(2, alone=False))).run()
-    assert pair.failures == ["not_alone", "not_alone"]
-    assert pair.stored == (False, False)
+    assert pair.at_second[-1].failed
+    assert pair.at_second[-1].failed.why is Why.NOT_ALONE
+    assert not pair.first.spent
+
+
+def test_a_machine_that_says_it_has_others_is_refused() -> None:
+    first, second = minter(), joiner()
+    step = second.heard(first.begin())
+    assert step.stretch
+    # It does not stop by itself, as an honest one does.
+    second._me = changed(me(2), alone=False)
+    step = first.heard(second.answer(quick(CODE, step.stretch)))
+    assert step.failed
+    assert step.failed.why is Why.NOT_ALONE
+    assert first.spent
+
+
+def test_a_member_of_the_same_fleet_keeps_the_code() -> None:
+    knows = Joiner(
+        me(2),
+        certificate=me(1).certificate,
+        nonce=NONCE_B,
+        fits=fits,
+        knows={key(1).public}.__contains__,
+    )
+    pair = Pair(second=knows).run()
+    assert pair.at_second[-1].failed
+    assert pair.at_second[-1].failed.why is Why.ALREADY
+    assert not pair.first.spent
 
 
 def test_a_machine_is_not_paired_with_itself() -> None:
@@ -313,19 +343,37 @@ def test_an_answer_that_cannot_be_shown_or_read_spends_nothing(values: dict[str,
     assert not pair.first.spent
 
 
-def test_a_welcome_takes_as_many_statements_as_fit() -> None:
-    many = [*chain(300), entry(facts=b"x" * 16_000)]
-    big = [entry(facts=bytes([65]) * 16_000) for _ in range(100)]
-    for given_, expected in ((many, 301), (big, None)):
-        body = words.welcome_body(words.Welcome(fleet=FLEET), given_)
-        assert len(body) + 1 + 64 <= FRAME_BYTES
-        welcome, found = words.read_welcome(body)
-        assert welcome.fleet == FLEET
-        assert list(found) == given_[: len(found)]
-        assert len(found) == expected or (expected is None and 50 < len(found) < 100)
+def test_what_fits_into_a_welcome_arrives_whole_and_more_is_refused() -> None:
+    fitting = [*chain(300), *(entry(facts=b"x" * 16_000) for _ in range(50))]
+    words.check_fits(fitting)
+    body = words.welcome_body(words.Welcome(fleet=FLEET, founder=key().node_id), fitting)
+    assert len(body) + 1 + 64 <= FRAME_BYTES
+    welcome, found = words.read_welcome(body)
+    assert (welcome.fleet, welcome.founder) == (FLEET, key().node_id)
+    assert list(found) == fitting
+    for too_many in ([entry()] * 1001, [entry(facts=b"x" * 16_000)] * 66):
+        with pytest.raises(TooLarge, match="no machine can join"):
+            words.check_fits(too_many)
 
 
-def test_statements_of_another_fleet_are_no_welcome() -> None:
+@pytest.mark.parametrize(
+    ("founder", "statements"),
+    [
+        (key(3).node_id, STATEMENTS),
+        (key().node_id, STATEMENTS[1:]),
+        (key().node_id, ()),
+        (key().node_id, tuple(chain(1))),
+    ],
+)
+def test_a_welcome_begins_with_the_genesis_of_the_founder(
+    founder: bytes, statements: tuple[Entry, ...]
+) -> None:
+    failed = welcomed_by(Admission(fleet=FLEET, founder=founder, statements=statements))
+    assert failed is Why.UNREADABLE
+
+
+def welcomed_by(admission: Admission) -> Why | None:
+    """How the joining side takes this welcome."""
     first, second = minter(), joiner()
     step = second.heard(first.begin())
     assert step.stretch
@@ -334,10 +382,17 @@ def test_statements_of_another_fleet_are_no_welcome() -> None:
     confirm = second.heard(proof).send
     assert confirm
     first.heard(confirm)
-    other = Admission(fleet=bytes(16), statements=STATEMENTS)
-    failed = second.heard(first.admit(other)).failed
-    assert failed
-    assert failed.why is Why.UNREADABLE
+    failed = second.heard(first.admit(admission)).failed
+    return None if failed is None else failed.why
+
+
+def test_statements_of_another_fleet_are_no_welcome() -> None:
+    assert welcomed_by(ADMISSION) is None
+    assert welcomed_by(changed_fleet()) is Why.UNREADABLE
+
+
+def changed_fleet() -> Admission:
+    return Admission(fleet=bytes(16), founder=key().node_id, statements=STATEMENTS)
 
 
 # --- the tables ---------------------------------------------------------------------------
@@ -345,7 +400,7 @@ def test_statements_of_another_fleet_are_no_welcome() -> None:
 
 def test_what_the_tables_do_not_have_raises_and_changes_nothing() -> None:
     mint = minter()
-    admission = Admission(fleet=FLEET)
+    admission = ADMISSION
     refuses(mint, lambda: mint.heard(b""), lambda: mint.admit(admission))
     mint.begin()
     refuses(mint, mint.begin, lambda: mint.admit(admission))
