@@ -1,404 +1,386 @@
-"""Pairing as persons do it: showing a code here, and using one that another machine shows.
+"""Pairing as persons do it: showing a code here, or using the code of another machine.
 
-The code lives in this process alone, and ends with it. What both sides prove, and when,
-is `sync.wire.pairing`.
+A code lives in this process only: it is gone with it. Whoever showed it is asked again for
+the right to when the other machine has proved itself.
 """
 
 import asyncio
-import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
 from node.desk.context import Context
-from node.fleet import addresses, joins, machines, removal, welcome
-from node.fleet.joins import Entered, Joining, Plan
+from node.desk.sign_in import JOINED
+from node.fleet import addresses, joining, machines
+from node.store.introduced import Introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.decide.people import Act
-from sync.errors import Conflict, Invalid, NotAllowed, PairingFailed, StoreError
+from sync.errors import Conflict, Invalid, NotAllowed, PairingFailed
+from sync.limits import PAIRING_S
+from sync.log.entry import Entry, decode
 from sync.log.facts import MemberFacts
 from sync.log.kinds import EntryType
 from sync.log.names import SHORT, node_name
+from sync.net import pair_dial
+from sync.net.certificate import certificate_of
 from sync.net.discovery import Offered
 from sync.net.ledger import Address
-from sync.net.pair_dial import dial
 from sync.net.pair_exchange import End, Ended
 from sync.net.pair_listener import PairListener, Times
 from sync.net.tls import Keyring
-from sync.wire.pairing_code import RANDOM_BYTES, new_code, read_code
-from sync.wire.pairing_failures import NotLetIn, Why
+from sync.wire.pairing_code import RANDOM_BYTES, Code, new_code, read_code
+from sync.wire.pairing_failures import Why, at_minter
 from sync.wire.pairing_steps import Admission, Candidate, Me, Welcomed
 from web.desk import Viewer
 from web.views import Consequences, JoinedView, MachineView, Offer, PairingView
 
-_log = logging.getLogger("askmesh.pairing")
-
-State = Literal["waiting", "paired", "failed", "expired", "stopped"]
-_STATES: dict[End, State] = {
-    End.PAIRED: "paired",
-    End.FAILED: "failed",
-    End.EXPIRED: "expired",
-    End.STOPPED: "stopped",
-}
+FIRST_SYNC_S = 3.0
+"""After joining, how long to wait for the other machine to tell of the fleet."""
+FOUNDING = (
+    "SELECT header, signature, facts, text FROM entry WHERE type = ? AND type < 16 AND fleet = ?"
+    " ORDER BY n LIMIT 1"
+)
 
 
-class Links(Protocol):
-    """What pairing needs of `sync.net.mesh.Mesh`."""
+class Paths(Protocol):
+    """What the links do for pairing (`sync.net.mesh.Mesh`)."""
 
     async def listen(self) -> int:
-        """Open the listener of links."""
+        """Take links, and return where. Raises `OSError`."""
         ...
 
     def pairing(self, sid: bytes | None, port: int = 0) -> None:
-        """Announce a code, or no more."""
+        """Announce that a code waits at this port."""
         ...
 
     async def offers(self, seconds: float = 2.0) -> list[Offered]:
-        """Who shows a code near by."""
+        """Return the machines near by that show a code."""
         ...
 
     def addresses(self) -> list[str]:
-        """Our own addresses."""
+        """Our own addresses that others can use."""
         ...
-
-
-class Network(Protocol):
-    """What pairing needs of `node.fleet.network.Network`."""
-
-    @property
-    def mesh(self) -> Links:
-        """The links of now: another fleet has others."""
-        ...
-
-    def members_changed(self) -> None:
-        """Members or addresses changed."""
-        ...
-
-
-class _Shown(msgspec.Struct, kw_only=True):
-    """A code and what became of it."""
-
-    view: PairingView
-    by: Viewer
-    fleet: bytes
-    listener: PairListener | None = None
-    deciding: bool = False
-    """A machine has proved that it knows the code."""
 
 
 class Pairings:
-    """The codes of one node: one shown at a time, one used at a time."""
+    """One node's pairing, in both roles; one code at a time."""
 
     def __init__(
         self,
         context: Context,
-        network: Network,
-        joining: Joining,
+        paths: Callable[[], Paths],
         *,
+        bind: str | None,
+        members_changed: Callable[[], None],
         entered: Callable[[], Awaitable[None]],
-        bind: str | None = None,
-        changed: Callable[[], None] = lambda: None,
         times: Times | None = None,
     ) -> None:
-        """Pair nothing yet.
-
-        `entered` is called once this node belongs to another fleet, `changed` whenever
-        `waiting` is another; `bind` is the only address to listen on.
-        """
         self._context = context
-        self._network = network
-        self._joining = joining
-        self._entered = entered
+        self._paths = paths
         self._bind = bind
-        self._changed = changed
-        self._times = times or Times()
-        self._shown: _Shown | None = None
-        self._minting = asyncio.Lock()
-        self._joins = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._members_changed = members_changed
+        self._entered = entered
+        self._times = times
+        self._listener: PairListener | None = None
+        self._view: PairingView | None = None
+        self._joining = asyncio.Lock()
 
-    # --- showing a code ----------------------------------------------------------------------
+    # --- showing a code ---------------------------------------------------------------------
 
     async def begin(self, viewer: Viewer) -> PairingView:
-        """Mint a code and listen; a code shown before is withdrawn.
+        """Mint a code and wait for the other machine; a code that still waits is withdrawn.
 
-        Raises `NotAllowed`, `TooLarge`, `Conflict` while a machine is being let in.
+        Raises `NotAllowed`, and `Conflict` when no port can be had.
         """
-        async with self._minting:
-            await self._context.writer.run("pair", partial(_check_may_show, viewer=viewer))
-            if self._shown is not None and self._shown.deciding and self.waiting:
-                raise Conflict("A machine is being let in right now.", hint="Try again shortly.")
-            await self._withdraw()
-            return await self._show(viewer)
+        await self._context.writer.run(
+            "pairing", lambda job: machines.acting(job, viewer, Act.MACHINES)
+        )
+        await self.stop()
+        code = new_code(self._context.random(RANDOM_BYTES))
+        name = self._context.random(8).hex()
 
-    async def _show(self, viewer: Viewer) -> PairingView:
-        context, mesh = self._context, self._network.mesh
-        code = new_code(context.random(RANDOM_BYTES))
-        key = context.identity.key
-        keyring = Keyring(key)
+        async def admit(candidate: Candidate) -> Admission:
+            return await self._admit(viewer, candidate)
+
         try:
-            port = await mesh.listen()
-            me = Me(
-                key=key,
-                certificate=keyring.certificate,
-                machine=context.machine,
-                version=VERSION,
-                port=port,
-            )
+            me = self._me(await self._paths().listen())
             listener = PairListener(
-                keyring,
+                Keyring(self._context.identity.key),
                 me,
                 code,
-                admit=lambda candidate: self._admit(made, candidate),
-                ended=lambda ended: self._ended(made, ended),
-                random=context.random,
+                admit=admit,
+                ended=lambda ended: self._ended(name, ended),
+                random=self._context.random,
                 bind=self._bind,
                 times=self._times,
             )
-            pairing_port = await listener.open()
+            port = await listener.open()
         except OSError as error:
-            mesh.pairing(None)
-            raise PairingFailed(
-                f"No code can be shown: no port can be had ({error.strerror or error}).",
-                hint="See what uses the port, or start askmesh with another one: --port.",
+            self._paths().pairing(None)
+            raise Conflict(
+                f"No port can be opened for the other machine ({error.strerror or error}).",
+                hint="Choose another with askmesh up --port.",
             ) from None
-        hosts = [self._bind] if self._bind else mesh.addresses()
-        view = PairingView(
-            id=listener.sid.hex(),
-            code=code.shown(),
-            qr=None,
-            expires=context.clock.now() + round(self._times.code_s * 1000),
-            state="waiting",
-            sentence="Waiting for the other machine.",
-            addresses=[addresses.written(host, pairing_port) for host in hosts],
-        )
-        without = msgspec.structs.replace(view, code=None)
-        made = _Shown(view=without, by=viewer, fleet=context.identity.fleet, listener=listener)
-        self._shown = made
-        mesh.pairing(listener.sid, pairing_port)
-        self._changed()
-        return view
+        self._listener = listener
+        self._paths().pairing(listener.sid, port)
+        self._view = self._waiting(name, port)
+        return msgspec.structs.replace(self._view, code=code.shown())
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a code is being shown."""
-        return self._shown is not None and self._shown.listener is not None
+    def _waiting(self, name: str, port: int) -> PairingView:
+        life = self._times.code_s if self._times else PAIRING_S
+        return PairingView(
+            id=name,
+            code=None,
+            expires=self._context.clock.now() + int(life * 1000),
+            state="waiting",
+            sentence="Type the code on the other machine within ten minutes. It is good for one"
+            " try, right or wrong.",
+            addresses=[addresses.written(host, port) for host in self._paths().addresses()],
+        )
 
     def now(self) -> PairingView | None:
-        """How the last code stands, without the code."""
-        return None if self._shown is None else self._shown.view
+        """How the last code stands, without the code; None: there was none."""
+        return self._view
+
+    def waiting(self) -> bool:
+        """Whether a code waits for another machine."""
+        return self._listener is not None
 
     async def stop(self) -> None:
-        """Withdraw the code; what is being decided is decided first."""
-        async with self._minting:
-            await self._withdraw()
-
-    async def _withdraw(self) -> None:
-        listener = None if self._shown is None else self._shown.listener
+        """Withdraw the code, if one waits."""
+        listener, self._listener = self._listener, None
         if listener is not None:
             await listener.close()
 
-    def _ended(self, made: _Shown, ended: Ended) -> None:
-        """The time of a code is over; called on the loop."""
-        made.listener = None
-        candidate = ended.candidate
-        machine = None
-        if candidate is not None:
-            name = node_name(candidate.node)
-            machine = MachineView(id=name, short=name[:SHORT], name=candidate.machine)
-        sentence = f"{ended.sentence} {ended.hint}".strip()
-        made.view = msgspec.structs.replace(
-            made.view, state=_STATES[ended.end], sentence=sentence, machine=machine
+    def _me(self, port: int | None, *, alone: bool = True) -> Me:
+        key = self._context.identity.key
+        return Me(
+            key=key,
+            certificate=certificate_of(key),
+            machine=self._context.machine,
+            version=VERSION,
+            port=port,
+            alone=alone,
         )
-        self._network.mesh.pairing(None)
-        self._changed()
-        telling = asyncio.create_task(self._tell())
-        self._tasks.add(telling)
-        telling.add_done_callback(self._tasks.discard)
 
-    async def _admit(self, made: _Shown, candidate: Candidate) -> Admission:
-        """Let a proved machine in, durably. Raises `NotLetIn`, `NotAllowed`, `TooLarge`."""
-        made.deciding = True
-        port = await self._network.mesh.listen()
-        told = await self._context.writer.run(
-            "admit", lambda transaction: _let_in(transaction, made, candidate)
+    async def _admit(self, viewer: Viewer, candidate: Candidate) -> Admission:
+        """Let a machine in that has proved to know the code. Raises what it is refused with."""
+
+        def job(transaction: Transaction) -> Entry:
+            person = machines.acting(transaction, viewer, Act.MACHINES)
+            known = transaction.row(
+                "SELECT removed FROM node WHERE id = ?", node_name(candidate.node)
+            )
+            if known is not None and known[0] is not None:
+                raise NotAllowed(
+                    f"{candidate.machine} was removed from this fleet (or left it) before, and"
+                    " that cannot be undone: its key is not taken again. Start askmesh there in"
+                    " a new directory (ASKMESH_HOME), which makes a new key, and pair that."
+                )
+            if known is None:
+                _state_member(transaction, candidate, by=person.id)
+            if candidate.port:
+                where = Address(host=candidate.host, port=candidate.port, source="told")
+                addresses.told(transaction, node_name(candidate.node), [where])
+            return _genesis(transaction.connection, transaction.identity.fleet)
+
+        genesis = await self._context.writer.run("admit", job)
+        self._members_changed()
+        port = await self._paths().listen()
+        return Admission(fleet=self._context.identity.fleet, statements=(genesis,), port=port)
+
+    def _ended(self, name: str, ended: Ended) -> None:
+        """A code is over, whichever way."""
+        if self._view is None or self._view.id != name:
+            return
+        candidate = ended.candidate
+        states = {End.PAIRED: "paired", End.FAILED: "failed", End.EXPIRED: "expired"}
+        self._view = msgspec.structs.replace(
+            self._view,
+            state=states.get(ended.end, "stopped"),
+            sentence=f"{ended.sentence} {ended.hint}".strip(),
+            machine=None if candidate is None else _machine(candidate.node, candidate.machine),
         )
-        self._network.members_changed()
-        return Admission(
-            fleet=made.fleet, founder=told.founder, statements=told.statements, port=port
-        )
+        self._listener = None
+        self._paths().pairing(None)
 
     # --- using a code -------------------------------------------------------------------------
 
+    async def check_may_join(self, viewer: Viewer | None) -> None:
+        """Raises `NotAllowed` for who may not join with this machine.
+
+        An owner or admin of its own fleet may; anyone at all, while nobody ever signed in.
+        """
+
+        def read(connection: sqlite3.Connection) -> None:
+            if viewer is not None:
+                machines.check_may(connection, viewer, Act.MACHINES)
+            elif connection.execute(
+                "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
+            ).fetchone():
+                raise NotAllowed("Sign in first: this machine has an owner.")
+
+        await self._context.reader.run(read)
+
     async def offers(self) -> list[Offer]:
-        """Return the machines near by that show a code."""
+        """Machines near by that show a code right now."""
         return [
-            Offer(machine=one.name, address=_at(one))
-            for one in await self._network.mesh.offers()
-            if one.addresses
+            Offer(machine=one.name, address=addresses.written(first.host, first.port))
+            for one in await self._paths().offers()
+            for first in one.addresses[:1]
         ]
 
-    async def check_may_join(self, viewer: Viewer | None) -> None:
-        """An owner or admin; anyone while nobody ever signed in. Raises `NotAllowed`."""
-        await self._context.reader.run(lambda connection: joins.check_may(connection, viewer))
-
-    async def consequences(self, viewer: Viewer | None) -> Consequences:
-        """What joining another fleet would do to this machine."""
+    async def consequences(self) -> Consequences:
+        """What joining would do."""
         here = self._context.identity.name
         return await self._context.reader.run(
-            lambda connection: joins.consequences(connection, viewer, here)
+            lambda connection: joining.join_consequences(connection, here)
         )
 
     async def join(self, viewer: Viewer | None, *, code: str, address: str | None) -> JoinedView:
-        """Join the fleet of the machine that shows `code`; `web.desk.MachinesDesk.join`."""
-        # Whoever asked may hang up: what has begun ends by itself.
-        joining = asyncio.create_task(self._join(viewer, code, address))
-        self._tasks.add(joining)
-        joining.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(joining)
+        """Join the fleet of the machine that shows `code`.
 
-    async def _join(self, viewer: Viewer | None, code: str, address: str | None) -> JoinedView:
+        Raises `NotAllowed`, `Conflict`, `Invalid` before the code is spent, and
+        `PairingFailed` for all that goes wrong on the way.
+        """
+        await self.check_may_join(viewer)
         typed = read_code(code)
-        context = self._context
-        if self._joins.locked():
-            raise Conflict("A code is being used here right now.", hint="Wait for its end.")
-        async with self._joins:
-            plan = await context.reader.run(
-                lambda connection: joins.plan(connection, viewer, context.identity)
-            )
-            where = await self._where(address)
-            if not plan.others:
-                # A code of a fleet that is about to end would let nobody in.
-                await self.stop()
-            mesh = self._network.mesh
-            me = Me(
-                key=context.identity.key,
-                certificate=Keyring(context.identity.key).certificate,
-                machine=context.machine,
-                version=VERSION,
-                port=await _port(mesh),
-                alone=not plan.others,
-            )
-            made: list[Entered] = []
+        where = await self._where(address)
+        here = self._context.identity.name
+        await self._context.reader.run(lambda one: joining.check_alone(one, here))
+        if self._joining.locked():
+            raise Conflict("This machine is joining a fleet already.", hint="Wait a moment.")
+        async with self._joining:
+            await self.stop()
+            return await self._join(typed, where)
 
-            async def joined(welcomed: Welcomed) -> None:
-                made.append(await self._enter(viewer, plan, welcomed))
+    async def _join(self, code: Code, where: Sequence[Address]) -> JoinedView:
+        raised: list[int] = []
+        paths = self._paths()
+        try:
+            port: int | None = await paths.listen()
+        except OSError:
+            port = None
 
-            try:
-                welcomed = await dial(
-                    me,
-                    where,
-                    typed,
-                    joined=joined,
-                    random=context.random,
-                    knows=plan.keys.__contains__,
-                    times=self._times,
+        async def joined(welcomed: Welcomed) -> None:
+            sponsor = Introduced(
+                public_key=welcomed.node_key,
+                certificate=welcomed.certificate,
+                name=welcomed.machine,
+            )
+
+            def job(transaction: Transaction) -> joining.Entered:
+                entered = joining.enter(
+                    transaction,
+                    fleet=welcomed.fleet,
+                    entries=welcomed.statements,
+                    sponsor=sponsor,
                 )
-            finally:
-                mesh.pairing(None)
-            await self.moved()
-            return joins.view(welcomed, made[0])
+                if welcomed.port:
+                    told = Address(host=welcomed.host, port=welcomed.port, source="told")
+                    addresses.told(transaction, node_name(welcomed.node), [told])
+                return entered
 
-    async def _where(self, address: str | None) -> Sequence[Address]:
-        if address is not None:
+            entered = await self._context.writer.run("join", job)
+            raised.append(entered.raised)
+
+        try:
+            welcomed = await pair_dial.dial(
+                self._me(port),
+                where,
+                code,
+                joined=joined,
+                random=self._context.random,
+                times=self._times,
+            )
+        finally:
+            if raised:
+                # Stored: whatever became of the last message, this node is in that fleet.
+                await self._entered()
+            else:
+                paths.pairing(None)
+        return await self._joined_view(welcomed, raised[0])
+
+    async def _where(self, address: str | None) -> list[Address]:
+        """Where the other machine waits. Raises `Invalid`, `PairingFailed`."""
+        if address is not None and address.strip():
             host, port = addresses.parse(address)
             return [Address(host=host, port=port, source="given")]
-        found = [one for one in await self._network.mesh.offers() if one.addresses]
+        found = await self._paths().offers()
         if not found:
             raise PairingFailed(
-                "No machine near by shows a code (none was found by mDNS).",
-                hint="Give the address that the other machine shows beside its code.",
+                "No machine near by shows a code (it was looked for by mDNS).",
+                hint="Give the address that stands below the code there: --host HOST:PORT.",
             )
         if len(found) > 1:
-            names = ", ".join(f"{one.name} ({_at(one)})" for one in found)
+            names = ", ".join(
+                f"{one.name} ({addresses.written(one.addresses[0].host, one.addresses[0].port)})"
+                for one in found
+                if one.addresses
+            )
             raise Invalid(
-                f"Several machines show a code: {names}. The code was not used up.",
-                hint="Give the address of the one that shows this code.",
+                f"Several machines near by show a code: {names}.",
+                hint="Say which one is meant by its address: --host HOST:PORT.",
             )
-        return found[0].addresses
+        return list(found[0].addresses)
 
-    async def _enter(self, viewer: Viewer | None, plan: Plan, welcomed: Welcomed) -> Entered:
-        """Store that this node belongs to another fleet. Raises `PairingFailed`, `NotAllowed`."""
-
-        def job(transaction: Transaction) -> Entered:
-            return joins.enter(transaction, viewer, plan, welcomed, self._joining)
-
-        return await self._context.writer.run("join", job)
-
-    async def moved(self) -> None:
-        """This node belongs to another fleet now: everything that serves it begins anew."""
-        try:
-            self._network.members_changed()
-            await self._entered()
-        except Exception:  # noqa: BLE001 -- whoever asked is told that it joined
-            # It is stored: a restart does what was left out here.
-            _log.exception("the new fleet was not taken up whole")
-
-    # --- parts ----------------------------------------------------------------------------
-
-    async def _tell(self) -> None:
-        """Pages look again."""
-        try:
-            await self._context.writer.run(
-                "paired",
-                lambda transaction: transaction.change("fleet", transaction.identity.name),
-            )
-        except StoreError as error:
-            _log.warning("the pages were not told of a code's end: %s", error.sentence)
-
-
-def _check_may_show(transaction: Transaction, viewer: Viewer) -> None:
-    machines.acting(transaction, viewer, Act.MACHINES)
-    gone = removal.sentence(transaction.connection)
-    if gone is not None:
-        raise NotAllowed(gone)
-    welcome.told(transaction.connection, transaction.identity.fleet)
-
-
-def _let_in(transaction: Transaction, made: _Shown, candidate: Candidate) -> welcome.Told:
-    """State that the machine is a member, and return what it is told."""
-    person = machines.acting(transaction, made.by, Act.MACHINES)
-    if transaction.identity.fleet != made.fleet or removal.removed_here(transaction.connection):
-        raise NotAllowed("This machine left the fleet that the code was for.")
-    if not transaction.row("SELECT 1 FROM person_session WHERE id = ?", made.by.session_id):
-        raise NotAllowed("Who made the code has signed out meanwhile.", hint="Make a new one.")
-    name = node_name(candidate.node)
-    row = transaction.row("SELECT removed FROM node WHERE id = ?", name)
-    if row is not None and row[0] is not None:
-        raise NotLetIn(Why.REMOVED, machine=candidate.machine)
-    if row is None:
-        # Named already: it was let in before, and broke off before it had stored that.
-        transaction.append(
-            EntryType.MEMBER,
-            MemberFacts(
-                node_key=candidate.node_key,
-                certificate=candidate.certificate,
-                machine=candidate.machine,
-                by=person.id,
-                at=transaction.now,
+    async def _joined_view(self, welcomed: Welcomed, raised: int) -> JoinedView:
+        """Say what this machine belongs to now, if it hears of it soon."""
+        context = self._context
+        here = context.identity.name
+        loop = asyncio.get_running_loop()
+        end = loop.time() + FIRST_SYNC_S
+        known: list[str] = []
+        while loop.time() < end and here not in known:
+            known = await context.reader.run(_members)
+            if here not in known:
+                await asyncio.sleep(0.05)
+        return JoinedView(
+            machine=_machine(welcomed.node, welcomed.machine),
+            machines=max(2, len(known)),
+            raised_again=raised,
+            sentence=(
+                f"This machine belongs to the fleet of {welcomed.machine} now. Until an owner has"
+                " said whose machine it is, nobody can sign in or answer here."
             ),
         )
-    if candidate.port is not None and candidate.host:
-        at = Address(host=candidate.host, port=candidate.port, source="told")
-        fresh = addresses.fresh(transaction.connection, name, [at])
-        addresses.told(transaction, name, fresh)
-    told = welcome.told(transaction.connection, transaction.identity.fleet)
-    transaction.change("fleet", name)
-    return told
 
 
-def _at(offered: Offered) -> str:
-    first = offered.addresses[0]
-    return addresses.written(first.host, first.port)
+def _members(connection: sqlite3.Connection) -> list[str]:
+    return [node for (node,) in connection.execute("SELECT id FROM node WHERE removed IS NULL")]
 
 
-async def _port(mesh: Links) -> int | None:
-    """Where links are taken; without a port this machine can still dial."""
-    try:
-        return await mesh.listen()
-    except OSError as error:
-        _log.warning("no links can be taken: %s", error.strerror or error)
-        return None
+def _machine(node: bytes, name: str) -> MachineView:
+    text = node_name(node)
+    return MachineView(id=text, short=text[:SHORT], name=name)
+
+
+def _state_member(transaction: Transaction, candidate: Candidate, *, by: str) -> None:
+    transaction.append(
+        EntryType.MEMBER,
+        MemberFacts(
+            node_key=candidate.node_key,
+            certificate=candidate.certificate,
+            machine=candidate.machine,
+            by=by,
+            at=transaction.now,
+        ),
+    )
+    node = node_name(candidate.node)
+    if transaction.row("SELECT 1 FROM node WHERE id = ? AND removed IS NULL", node) is None:
+        raise at_minter(Why.REFUSED, machine=candidate.machine)
+    transaction.change("fleet", node)
+
+
+def _genesis(connection: sqlite3.Connection, fleet: bytes) -> Entry:
+    """Return the entry that founded the fleet: what a machine that joins must have first.
+
+    It is the first genesis that came here, which was ours or that of who let us in.
+    """
+    header, signature, facts, text = connection.execute(
+        FOUNDING, (EntryType.GENESIS.value, fleet)
+    ).fetchone()
+    return decode(header, signature, facts, text)
