@@ -24,7 +24,7 @@ from sync.net.tls import peer_certificate
 from sync.wire.pairing import Joiner
 from sync.wire.pairing_code import Code
 from sync.wire.pairing_failures import Why, at_joiner
-from sync.wire.pairing_steps import Failure, Knows, Me, Step, Welcomed
+from sync.wire.pairing_steps import Failure, Me, Step, Welcomed
 from sync.wire.pairing_words import NONCE_BYTES
 
 _NOT_THERE: Final = {
@@ -40,10 +40,6 @@ Joined = Callable[[Welcomed], Awaitable[None]]
 """Stores, durably, that this machine belongs to another fleet now; may raise."""
 
 
-def _nobody(_key: bytes) -> bool:
-    return False
-
-
 async def dial(
     me: Me,
     addresses: Sequence[Address],
@@ -51,13 +47,11 @@ async def dial(
     *,
     joined: Joined,
     random: Callable[[int], bytes],
-    knows: Knows = _nobody,
     times: Times | None = None,
     queue_s: float = PAIR_QUEUE_S,
 ) -> Welcomed:
     """Join the machine that shows `code` at one of `addresses`, tried in this order.
 
-    Nothing is said to a machine that this one `knows` as a member of its fleet.
     `joined` is called when both sides have proved everything; what it raises is raised, and
     the other side is told. `queue_s`: how long to wait for a machine that takes its time to
     answer at all, as it serves one after the other. Raises `PairingFailed` for all that goes
@@ -71,7 +65,7 @@ async def dial(
         where = written(address.host, address.port)
         try:
             async with _connected(address, queue_s) as web_socket:
-                talking = _Talking(me, code, address, joined=joined, random=random, knows=knows)
+                talking = _Talking(me, code, address, joined=joined, random=random)
                 return await talking.run(web_socket, times, queue_s)
         except _NotConnected as error:
             problems.append((error.fault.value, _said(error, where)))
@@ -104,14 +98,12 @@ class _Talking:
         *,
         joined: Joined,
         random: Callable[[int], bytes],
-        knows: Knows,
     ) -> None:
         self._me = me
         self._code = code
         self._joined = joined
         self._random = random
         self._address = address
-        self._knows = knows
 
     async def run(
         self, socket: "aiohttp.ClientWebSocketResponse[bool]", times: Times, queue_s: float
@@ -123,7 +115,6 @@ class _Talking:
             certificate=certificate,
             nonce=self._random(NONCE_BYTES),
             fits=fits,
-            knows=self._knows,
         )
         talk = Talk(socket, times.message_s)
         begun = False

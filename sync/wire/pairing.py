@@ -32,7 +32,6 @@ from sync.wire.pairing_steps import (
     Failure,
     Fits,
     JoinerState,
-    Knows,
     Me,
     MinterState,
     Step,
@@ -41,10 +40,6 @@ from sync.wire.pairing_steps import (
 from sync.wire.pairing_words import Answer, Kind, Offer, Proof, Refusal, Welcome
 
 Steps = TypeVar("Steps", MinterState, JoinerState)
-
-
-def _nobody(_key: bytes) -> bool:
-    return False
 
 
 class _Side(Generic[Steps]):
@@ -222,11 +217,8 @@ class Minter(_Side[MinterState]):
 class Joiner(_Side[JoinerState]):
     """The machine on which the code was typed. `certificate` is what TLS showed of A."""
 
-    def __init__(
-        self, me: Me, *, certificate: bytes, nonce: bytes, fits: Fits, knows: Knows = _nobody
-    ) -> None:
+    def __init__(self, me: Me, *, certificate: bytes, nonce: bytes, fits: Fits) -> None:
         super().__init__(me, JOINER_STEPS, JoinerState.WAITING, fits)
-        self._knows = knows
         self._certificate = certificate
         self._nonce = nonce
         self._offer = b""
@@ -287,8 +279,6 @@ class Joiner(_Side[JoinerState]):
             return self._fail(Why.ITSELF)
         if not self._fits(self._certificate, offer.key):
             return self._fail(Why.STRANGER)
-        if self._knows(offer.key):
-            return self._fail(Why.ALREADY)
         if not self._me.alone:
             return self._fail(Why.NOT_ALONE)
         self._step(Event.OFFERED)

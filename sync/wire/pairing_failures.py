@@ -72,8 +72,8 @@ AT_JOINER = {
         "Leave that fleet first: askmesh node leave.",
     ),
     Why.ALREADY: (
-        "{machine} and this machine are in one fleet already. The code was not used up.",
-        "There is nothing to pair. If they do not connect: askmesh node address add.",
+        "{machine} and this machine are in one fleet already. Nothing was changed.",
+        "If they do not connect, give the address: askmesh node address add NAME HOST:PORT.",
     ),
     Why.REMOVED: (
         (
@@ -151,7 +151,10 @@ AT_MINTER = {
         "Pairing failed: {machine} belongs to a fleet with other machines.",
         "It must leave that fleet first (there: askmesh node leave); then make a new code.",
     ),
-    Why.ALREADY: ("{machine} is in this fleet already; there is nothing to pair.", ""),
+    Why.ALREADY: (
+        "{machine} is in this fleet already.",
+        "There is nothing to pair. If it does not connect: askmesh node address add NAME HOST:PORT.",
+    ),
     Why.REMOVED: (
         (
             "Pairing failed: {machine} was removed from this fleet, or left it, and that stands"

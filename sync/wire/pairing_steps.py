@@ -9,9 +9,6 @@ import msgspec
 from sync.log.entry import Entry, NodeKey, sha256
 from sync.wire.pairing_failures import Why
 
-Knows = Callable[[bytes], bool]
-"""Whether the holder of a public key is a member of the joining machine's fleet."""
-
 Fits = Callable[[bytes, bytes], bool]
 """Whether a certificate (DER) is one that the holder of a public key would show."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sync.errors import BadFrame, IllegalStep, TooLarge
 from sync.limits import FRAME_BYTES, PAIR_MESSAGE_BYTES
 from sync.log.entry import Entry
-from sync.net.certificate import certificate_of, fits
+from sync.net.certificate import certificate_of
 from sync.wire import pairing_words as words
 from sync.wire.pairing import Joiner, Minter
 from sync.wire.pairing_code import new_code
@@ -29,7 +29,6 @@ from tests.sync.wire.pairs import (
     ADMISSION,
     CODE,
     NONCE_A,
-    NONCE_B,
     STATEMENTS,
     Pair,
     changed,
@@ -230,20 +229,6 @@ def test_a_machine_that_says_it_has_others_is_refused() -> None:
     assert step.failed
     assert step.failed.why is Why.NOT_ALONE
     assert first.spent
-
-
-def test_a_member_of_the_same_fleet_keeps_the_code() -> None:
-    knows = Joiner(
-        me(2),
-        certificate=me(1).certificate,
-        nonce=NONCE_B,
-        fits=fits,
-        knows={key(1).public}.__contains__,
-    )
-    pair = Pair(second=knows).run()
-    assert pair.at_second[-1].failed
-    assert pair.at_second[-1].failed.why is Why.ALREADY
-    assert not pair.first.spent
 
 
 def test_a_machine_is_not_paired_with_itself() -> None:
