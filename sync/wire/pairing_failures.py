@@ -153,7 +153,7 @@ AT_MINTER = {
     ),
     Why.ALREADY: (
         "{machine} is in this fleet already.",
-        "There is nothing to pair. If it does not connect: askmesh node address add NAME HOST:PORT.",
+        "Nothing is to be paired. If it is away: askmesh node address add NAME HOST:PORT.",
     ),
     Why.REMOVED: (
         (
