@@ -200,6 +200,8 @@ def at_minter(why: Why, **words: str) -> PairingFailed:
 class NotLetIn(PairingFailed):
     """The node does not let a proved machine in, for a reason that both sides have words for."""
 
+    code = "not_let_in"
+
     def __init__(self, why: Why, *, machine: str) -> None:
         said = at_minter(why, machine=machine)
         super().__init__(said.sentence, hint=said.hint)
