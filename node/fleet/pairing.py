@@ -12,17 +12,11 @@ from typing import Protocol
 import msgspec
 
 from node.desk.context import Context
-from node.desk.sign_in import JOINED
-from node.fleet import addresses, joining, machines
-from node.store.introduced import Introduced
+from node.fleet import addresses, admission, joining, welcome
 from node.store.transaction import Transaction
 from node.version import VERSION
-from sync.decide.people import Act
-from sync.errors import Conflict, Invalid, NotAllowed, PairingFailed
+from sync.errors import Conflict, Invalid, PairingFailed
 from sync.limits import PAIRING_S
-from sync.log.entry import Entry, decode
-from sync.log.facts import MemberFacts
-from sync.log.kinds import EntryType
 from sync.log.names import SHORT, node_name
 from sync.net import pair_dial
 from sync.net.certificate import certificate_of
@@ -32,17 +26,13 @@ from sync.net.pair_exchange import End, Ended
 from sync.net.pair_listener import PairListener, Times
 from sync.net.tls import Keyring
 from sync.wire.pairing_code import RANDOM_BYTES, Code, new_code, read_code
-from sync.wire.pairing_failures import Why, at_minter
+from sync.wire.pairing_failures import NotLetIn, Why
 from sync.wire.pairing_steps import Admission, Candidate, Me, Welcomed
 from web.desk import Viewer
 from web.views import Consequences, JoinedView, MachineView, Offer, PairingView
 
 FIRST_SYNC_S = 3.0
 """After joining, how long to wait for the other machine to tell of the fleet."""
-FOUNDING = (
-    "SELECT header, signature, facts, text FROM entry WHERE type = ? AND type < 16 AND fleet = ?"
-    " ORDER BY n LIMIT 1"
-)
 
 
 class Paths(Protocol):
@@ -86,7 +76,11 @@ class Pairings:
         self._times = times
         self._listener: PairListener | None = None
         self._view: PairingView | None = None
+        self._deciding = False
+        """Whether the machine that typed the code has proved itself."""
+        self._minting = asyncio.Lock()
         self._joining = asyncio.Lock()
+        self._running: set[asyncio.Task[JoinedView]] = set()
 
     # --- showing a code ---------------------------------------------------------------------
 
@@ -95,16 +89,23 @@ class Pairings:
 
         Raises `NotAllowed`, and `Conflict` when no port can be had.
         """
-        await self._context.writer.run(
-            "pairing", lambda job: machines.acting(job, viewer, Act.MACHINES)
-        )
-        await self.stop()
+        async with self._minting:
+            if self._deciding and self._listener is not None:
+                raise Conflict("A machine is being let in right now.", hint="Try again shortly.")
+            await self._context.writer.run(
+                "pairing", lambda job: admission.check_may_show(job, viewer)
+            )
+            await self.stop()
+            return await self._show(viewer)
+
+    async def _show(self, viewer: Viewer) -> PairingView:
         code = new_code(self._context.random(RANDOM_BYTES))
         name = self._context.random(8).hex()
 
         async def admit(candidate: Candidate) -> Admission:
-            return await self._admit(viewer, candidate)
+            return await self._admit(viewer, fleet, candidate)
 
+        fleet = self._context.identity.fleet
         try:
             me = self._me(await self._paths().listen())
             listener = PairListener(
@@ -124,7 +125,7 @@ class Pairings:
                 f"No port can be opened for the other machine ({error.strerror or error}).",
                 hint="Choose another with askmesh up --port.",
             ) from None
-        self._listener = listener
+        self._listener, self._deciding = listener, False
         self._paths().pairing(listener.sid, port)
         self._view = self._waiting(name, port)
         return msgspec.structs.replace(self._view, code=code.shown())
@@ -166,31 +167,27 @@ class Pairings:
             alone=alone,
         )
 
-    async def _admit(self, viewer: Viewer, candidate: Candidate) -> Admission:
+    async def _admit(self, viewer: Viewer, fleet: bytes, candidate: Candidate) -> Admission:
         """Let a machine in that has proved to know the code. Raises what it is refused with."""
 
-        def job(transaction: Transaction) -> Entry:
-            person = machines.acting(transaction, viewer, Act.MACHINES)
+        def job(transaction: Transaction) -> welcome.Told:
+            person = admission.check_still(transaction, viewer, fleet)
             known = transaction.row(
                 "SELECT removed FROM node WHERE id = ?", node_name(candidate.node)
             )
             if known is not None and known[0] is not None:
-                raise NotAllowed(
-                    f"{candidate.machine} was removed from this fleet (or left it) before, and"
-                    " that cannot be undone: its key is not taken again. Start askmesh there in"
-                    " a new directory (ASKMESH_HOME), which makes a new key, and pair that."
-                )
+                raise NotLetIn(Why.REMOVED, machine=candidate.machine)
+            # Named already: it was let in before, and broke off before it had stored that.
             if known is None:
-                _state_member(transaction, candidate, by=person.id)
-            if candidate.port:
-                where = Address(host=candidate.host, port=candidate.port, source="told")
-                addresses.told(transaction, node_name(candidate.node), [where])
-            return _genesis(transaction.connection, transaction.identity.fleet)
+                admission.state_member(transaction, candidate, by=person.id)
+            admission.remember(transaction, candidate.node, candidate.host, candidate.port)
+            return welcome.told(transaction.connection, fleet)
 
-        genesis = await self._context.writer.run("admit", job)
-        self._members_changed()
+        self._deciding = True
         port = await self._paths().listen()
-        return Admission(fleet=self._context.identity.fleet, statements=(genesis,), port=port)
+        told = await self._context.writer.run("admit", job)
+        self._members_changed()
+        return Admission(fleet=fleet, founder=told.founder, statements=told.statements, port=port)
 
     def _ended(self, name: str, ended: Ended) -> None:
         """A code is over, whichever way."""
@@ -214,16 +211,9 @@ class Pairings:
 
         An owner or admin of its own fleet may; anyone at all, while nobody ever signed in.
         """
-
-        def read(connection: sqlite3.Connection) -> None:
-            if viewer is not None:
-                machines.check_may(connection, viewer, Act.MACHINES)
-            elif connection.execute(
-                "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
-            ).fetchone():
-                raise NotAllowed("Sign in first: this machine has an owner.")
-
-        await self._context.reader.run(read)
+        await self._context.reader.run(
+            lambda connection: admission.check_may_join(connection, viewer)
+        )
 
     async def offers(self) -> list[Offer]:
         """Machines near by that show a code right now."""
@@ -246,6 +236,13 @@ class Pairings:
         Raises `NotAllowed`, `Conflict`, `Invalid` before the code is spent, and
         `PairingFailed` for all that goes wrong on the way.
         """
+        # Whoever asked may hang up: what has begun ends by itself.
+        joins = asyncio.create_task(self._use(viewer, code, address))
+        self._running.add(joins)
+        joins.add_done_callback(self._running.discard)
+        return await asyncio.shield(joins)
+
+    async def _use(self, viewer: Viewer | None, code: str, address: str | None) -> JoinedView:
         await self.check_may_join(viewer)
         typed = read_code(code)
         where = await self._where(address)
@@ -255,9 +252,11 @@ class Pairings:
             raise Conflict("This machine is joining a fleet already.", hint="Wait a moment.")
         async with self._joining:
             await self.stop()
-            return await self._join(typed, where)
+            return await self._join(viewer, typed, where)
 
-    async def _join(self, code: Code, where: Sequence[Address]) -> JoinedView:
+    async def _join(
+        self, viewer: Viewer | None, code: Code, where: Sequence[Address]
+    ) -> JoinedView:
         raised: list[int] = []
         paths = self._paths()
         try:
@@ -266,25 +265,9 @@ class Pairings:
             port = None
 
         async def joined(welcomed: Welcomed) -> None:
-            sponsor = Introduced(
-                public_key=welcomed.node_key,
-                certificate=welcomed.certificate,
-                name=welcomed.machine,
+            entered = await self._context.writer.run(
+                "join", lambda transaction: admission.enter(transaction, viewer, welcomed)
             )
-
-            def job(transaction: Transaction) -> joining.Entered:
-                entered = joining.enter(
-                    transaction,
-                    fleet=welcomed.fleet,
-                    entries=welcomed.statements,
-                    sponsor=sponsor,
-                )
-                if welcomed.port:
-                    told = Address(host=welcomed.host, port=welcomed.port, source="told")
-                    addresses.told(transaction, node_name(welcomed.node), [told])
-                return entered
-
-            entered = await self._context.writer.run("join", job)
             raised.append(entered.raised)
 
         try:
@@ -356,31 +339,3 @@ def _members(connection: sqlite3.Connection) -> list[str]:
 def _machine(node: bytes, name: str) -> MachineView:
     text = node_name(node)
     return MachineView(id=text, short=text[:SHORT], name=name)
-
-
-def _state_member(transaction: Transaction, candidate: Candidate, *, by: str) -> None:
-    transaction.append(
-        EntryType.MEMBER,
-        MemberFacts(
-            node_key=candidate.node_key,
-            certificate=candidate.certificate,
-            machine=candidate.machine,
-            by=by,
-            at=transaction.now,
-        ),
-    )
-    node = node_name(candidate.node)
-    if transaction.row("SELECT 1 FROM node WHERE id = ? AND removed IS NULL", node) is None:
-        raise at_minter(Why.REFUSED, machine=candidate.machine)
-    transaction.change("fleet", node)
-
-
-def _genesis(connection: sqlite3.Connection, fleet: bytes) -> Entry:
-    """Return the entry that founded the fleet: what a machine that joins must have first.
-
-    It is the first genesis that came here, which was ours or that of who let us in.
-    """
-    header, signature, facts, text = connection.execute(
-        FOUNDING, (EntryType.GENESIS.value, fleet)
-    ).fetchone()
-    return decode(header, signature, facts, text)

@@ -118,7 +118,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                connection, address = await loop.sock_accept(listening)
+                connection, address = await accepted(listening)
             except OSError as error:
                 _log.warning("no link can be taken: %s", error)
                 await asyncio.sleep(ACCEPT_PAUSE_S)
@@ -240,6 +240,35 @@ def _abort(transport: asyncio.BaseTransport) -> None:
             transport.abort()
     else:
         transport.close()
+
+
+async def accepted(listening: socket.socket) -> tuple[socket.socket, tuple[str, int]]:
+    """Return the next connection. Raises `OSError`.
+
+    Unlike `loop.sock_accept` it loses none to a cancellation that comes right then: nothing
+    waits between accepting and returning.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            connection, address = listening.accept()
+        except BlockingIOError:
+            pass
+        else:
+            connection.settimeout(0)
+            return connection, address
+        ready: asyncio.Future[None] = loop.create_future()
+        descriptor = listening.fileno()
+        loop.add_reader(descriptor, _set, ready)
+        try:
+            await ready
+        finally:
+            loop.remove_reader(descriptor)
+
+
+def _set(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def listening(bind: str | None, port: int) -> list[socket.socket]:

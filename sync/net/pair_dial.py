@@ -65,7 +65,7 @@ async def dial(
         where = written(address.host, address.port)
         try:
             async with _connected(address, queue_s) as web_socket:
-                talking = _Talking(me, code, joined, random, address)
+                talking = _Talking(me, code, address, joined=joined, random=random)
                 return await talking.run(web_socket, times, queue_s)
         except _NotConnected as error:
             problems.append((error.fault.value, _said(error, where)))
@@ -94,9 +94,10 @@ class _Talking:
         self,
         me: Me,
         code: Code,
+        address: Address,
+        *,
         joined: Joined,
         random: Callable[[int], bytes],
-        address: Address,
     ) -> None:
         self._me = me
         self._code = code
@@ -110,7 +111,10 @@ class _Talking:
         """Pair. Raises `PairingFailed`, or what `joined` raises."""
         certificate = peer_certificate(socket.get_extra_info("ssl_object")) or b""
         joiner = Joiner(
-            self._me, certificate=certificate, nonce=self._random(NONCE_BYTES), fits=fits
+            self._me,
+            certificate=certificate,
+            nonce=self._random(NONCE_BYTES),
+            fits=fits,
         )
         talk = Talk(socket, times.message_s)
         begun = False

@@ -12,7 +12,7 @@ from sync.errors import AskmeshError, CallerError
 from sync.log.names import node_name
 from sync.net.pair_talk import Talk, TalkEnded
 from sync.wire.pairing import Minter
-from sync.wire.pairing_failures import Why, at_minter
+from sync.wire.pairing_failures import NotLetIn, Why, at_minter
 from sync.wire.pairing_steps import Admission, Candidate, Failure, Step
 
 SHORT_ID: int = 8
@@ -88,6 +88,9 @@ class Exchange:
         self.deciding = asyncio.ensure_future(self._let_in(candidate))
         try:
             admission = await asyncio.shield(self.deciding)
+        except NotLetIn as error:
+            await self._refuse(None, error.why)
+            return Ended(end=End.FAILED, sentence=error.sentence, hint=error.hint)
         except AskmeshError as error:
             # Errors of our own store say where it lies: not for others.
             told = error.sentence if isinstance(error, CallerError) else None
@@ -105,9 +108,9 @@ class Exchange:
         self.admitted = candidate
         return admission
 
-    async def _refuse(self, sentence: str | None) -> None:
+    async def _refuse(self, sentence: str | None, why: Why = Why.REFUSED) -> None:
         with contextlib.suppress(TalkEnded):
-            await self._talk.say(self._minter.refuse(Why.REFUSED, sentence))
+            await self._talk.say(self._minter.refuse(why, sentence))
 
     def _over(self, failure: Failure) -> Ended | None:
         if self.admitted is not None:

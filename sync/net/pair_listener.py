@@ -26,7 +26,7 @@ from sync.limits import (
     PAIRING_S,
 )
 from sync.net.certificate import fits
-from sync.net.listener import listening
+from sync.net.listener import accepted, listening
 from sync.net.pair_exchange import Admit, End, Ended, Exchange, failed, paired
 from sync.net.pair_key import stretch
 from sync.net.pair_talk import PATH, Talk
@@ -170,7 +170,7 @@ class PairListener:
         loop = asyncio.get_running_loop()
         while not self._spent.is_set():
             try:
-                connection, _ = await loop.sock_accept(listening_)
+                connection, _ = await accepted(listening_)
             except OSError as error:
                 if self._spent.is_set():
                     return

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from sync.errors import BadFrame, IllegalStep
+from sync.log.entry import Entry
+from sync.log.kinds import EntryType
 from sync.wire import pairing_words as words
 from sync.wire.frames import PROTOCOL
 from sync.wire.pairing_failures import Why, why_of
@@ -162,7 +164,7 @@ class Minter(_Side[MinterState]):
     def admit(self, admission: Admission) -> bytes:
         """The candidate was let in: return WELCOME."""
         self._step(Event.ADMITTED)
-        welcome = Welcome(fleet=admission.fleet, port=admission.port)
+        welcome = Welcome(fleet=admission.fleet, founder=admission.founder, port=admission.port)
         body = words.welcome_body(welcome, admission.statements)
         sign = words.signature(self._me.key, words.WELCOME, self._said, body)
         return words.pack(Kind.WELCOME, signature=sign, body=body)
@@ -277,6 +279,8 @@ class Joiner(_Side[JoinerState]):
             return self._fail(Why.ITSELF)
         if not self._fits(self._certificate, offer.key):
             return self._fail(Why.STRANGER)
+        if not self._me.alone:
+            return self._fail(Why.NOT_ALONE)
         self._step(Event.OFFERED)
         return Step(stretch=offer.sid)
 
@@ -298,7 +302,9 @@ class Joiner(_Side[JoinerState]):
             welcome, statements = words.read_welcome(proof.body)
         except BadFrame:
             return self._fail(Why.UNREADABLE)
-        if any(entry.header.fleet != welcome.fleet for entry in statements):
+        if not _begins(statements, welcome.founder) or any(
+            entry.header.fleet != welcome.fleet for entry in statements
+        ):
             return self._fail(Why.UNREADABLE)
         self._step(Event.ADMITTED)
         welcomed = Welcomed(
@@ -307,7 +313,16 @@ class Joiner(_Side[JoinerState]):
             machine=offer.machine,
             version=offer.version,
             fleet=welcome.fleet,
+            founder=welcome.founder,
             statements=statements,
             port=welcome.port,
         )
         return Step(welcomed=welcomed)
+
+
+def _begins(statements: tuple[Entry, ...], founder: bytes) -> bool:
+    """Whether the first of the statements is the genesis of this founder."""
+    if not statements:
+        return False
+    first = statements[0].header
+    return first.author == founder and first.type == EntryType.GENESIS and first.seq == 1

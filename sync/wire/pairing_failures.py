@@ -16,6 +16,10 @@ class Why(Enum):
     """No protocol that both speak."""
     NOT_ALONE = "not_alone"
     """The joining machine has a fleet with other members."""
+    ALREADY = "already"
+    """Both are in one fleet."""
+    REMOVED = "removed"
+    """The joining machine was removed from that fleet, or left it."""
     ITSELF = "itself"
     """A machine was to be paired with itself."""
     REFUSED = "refused"
@@ -66,6 +70,17 @@ AT_JOINER = {
     Why.NOT_ALONE: (
         "This machine belongs to a fleet with other machines, so it cannot join another one.",
         "Leave that fleet first: askmesh node leave.",
+    ),
+    Why.ALREADY: (
+        "{machine} and this machine are in one fleet already. Nothing was changed.",
+        "If they do not connect, give the address: askmesh node address add NAME HOST:PORT.",
+    ),
+    Why.REMOVED: (
+        (
+            "This machine was removed from that fleet, or left it, and that stands for good: its"
+            " key is not let in again."
+        ),
+        "Begin anew here with an empty directory (ASKMESH_HOME), and join from there.",
     ),
     Why.ITSELF: (
         "This is the code of this very machine.",
@@ -136,6 +151,20 @@ AT_MINTER = {
         "Pairing failed: {machine} belongs to a fleet with other machines.",
         "It must leave that fleet first (there: askmesh node leave); then make a new code.",
     ),
+    Why.ALREADY: (
+        "{machine} is in this fleet already.",
+        "Nothing is to be paired. If it is away: askmesh node address add NAME HOST:PORT.",
+    ),
+    Why.REMOVED: (
+        (
+            "Pairing failed: {machine} was removed from this fleet, or left it, and that stands"
+            " for good: its key is not let in again."
+        ),
+        (
+            "There, begin anew with an empty directory (ASKMESH_HOME); then it can join by a new"
+            " code, as a new machine."
+        ),
+    ),
     Why.ITSELF: ("Pairing failed: the code was typed on this very machine.", _NEW),
     Why.REFUSED: ("Pairing failed: it was not allowed when {machine} had proved itself.", _NEW),
     Why.NOT_STORED: (
@@ -166,6 +195,17 @@ def at_minter(why: Why, **words: str) -> PairingFailed:
     """Return the error for the machine that shows the code."""
     sentence, hint = AT_MINTER.get(why, AT_MINTER[Why.REFUSED])
     return PairingFailed(_capital(sentence.format_map(_Words(words))), hint=hint)
+
+
+class NotLetIn(PairingFailed):
+    """The node does not let a proved machine in, for a reason that both sides have words for."""
+
+    code = "not_let_in"
+
+    def __init__(self, why: Why, *, machine: str) -> None:
+        said = at_minter(why, machine=machine)
+        super().__init__(said.sentence, hint=said.hint)
+        self.why = why
 
 
 def why_of(reason: str) -> Why:

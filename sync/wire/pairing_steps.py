@@ -48,8 +48,9 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """What a machine that was let in is told."""
 
     fleet: bytes
+    founder: bytes
     statements: tuple[Entry, ...] = ()
-    """Those it needs first; as many as fit go along, in this order."""
+    """The founder's genesis first; they fit (`pairing_words.check_fits`)."""
     port: int | None = None
     """Where we take links."""
 
@@ -62,8 +63,9 @@ class Welcomed(msgspec.Struct, frozen=True, kw_only=True):
     machine: str
     version: str
     fleet: bytes
+    founder: bytes
     statements: tuple[Entry, ...]
-    """They decode; nothing else about them is checked."""
+    """They decode, and the first is the founder's genesis; signatures are not checked."""
     port: int | None
     """Where it takes links;"""
     host: str = ""

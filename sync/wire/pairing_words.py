@@ -7,14 +7,14 @@ of the exact bytes that went over the line: the transcript covers OFFER and ANSW
 import hashlib
 import hmac
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from sync.errors import BadFrame
+from sync.errors import BadFrame, TooLarge
 from sync.limits import FRAME_BYTES, FRAME_ENTRIES, PAIR_MESSAGE_BYTES
 from sync.log.entry import SIGNATURE_BYTES, Entry, NodeKey, sha256
 from sync.wire.frames import (
@@ -35,6 +35,8 @@ SID_BYTES: Final = 8
 NONCE_BYTES: Final = 32
 TAG_BYTES: Final = 32
 CERTIFICATE_BYTES: Final = 4096
+WELCOME_BYTES: Final = 1024
+"""Room for all of a welcome but its statements."""
 
 CONFIRM_A: Final = b"pair/v1/A\0"
 CONFIRM_B: Final = b"pair/v1/B\0"
@@ -96,6 +98,8 @@ class Welcome(Message, frozen=True, kw_only=True):
     """M5: the fleet that the machine belongs to now."""
 
     fleet: FleetId
+    founder: Hash
+    """Node id of who founded it: its genesis is the first of the statements."""
     port: Small | None = None
     """Where the first machine takes links."""
 
@@ -213,19 +217,22 @@ def signed(public: bytes, prefix: bytes, said: bytes, proof: Proof) -> bool:
 
 
 def welcome_body(welcome: Welcome, statements: Iterable[Entry]) -> bytes:
-    """Return what follows the signature of M5: length, JSON, and entries as in a frame.
-
-    As many entries as fit, in their order: the first link brings the rest.
-    """
+    """Return what follows the signature of M5: length, JSON, and entries as in a frame."""
     said = write(welcome)
-    room = FRAME_BYTES - 1 - SIGNATURE_BYTES - _LENGTH.size - len(said) - 1
-    fitting: list[Entry] = []
-    for entry in statements:
-        room -= size_of(entry)
-        if room < 0 or len(fitting) == FRAME_ENTRIES:
-            break
-        fitting.append(entry)
-    return _LENGTH.pack(len(said)) + said + encode(Entries(entries=tuple(fitting)))
+    return _LENGTH.pack(len(said)) + said + encode(Entries(entries=tuple(statements)))
+
+
+def check_fits(statements: Sequence[Entry]) -> None:
+    """Whether these go into one M5. Raises `TooLarge`: half of them would not settle."""
+    size = sum(size_of(entry) for entry in statements)
+    if size <= FRAME_BYTES - WELCOME_BYTES and len(statements) <= FRAME_ENTRIES:
+        return
+    raise TooLarge(
+        f"This fleet has {len(statements):,} statements about its machines and people"
+        f" ({size:,} bytes); a machine that joins takes {FRAME_ENTRIES:,} of them, and"
+        f" {FRAME_BYTES - WELCOME_BYTES:,} bytes. So no machine can join it any more.",
+        hint="Let the machines leave one by one, and pair them into a new fleet.",
+    )
 
 
 def read_welcome(body: bytes) -> tuple[Welcome, tuple[Entry, ...]]:

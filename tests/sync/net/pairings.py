@@ -16,9 +16,8 @@ from sync.net.pair_listener import PairListener, Times
 from sync.net.pair_talk import PATH
 from sync.wire.pairing_code import Code
 from sync.wire.pairing_steps import Admission, Candidate, Me, Welcomed
-from tests.sync.log.entries import FLEET
 from tests.sync.net.machines import HERE, at, keyring, until
-from tests.sync.wire.pairs import CODE, STATEMENTS, me
+from tests.sync.wire.pairs import ADMISSION, CODE, me
 
 QUICK = Times(message_s=2.0, handshake_s=2.0)
 
@@ -50,7 +49,7 @@ class Shows:
         if self.refuses is not None:
             raise self.refuses
         self.admitted.append(candidate)
-        return Admission(fleet=FLEET, statements=STATEMENTS, port=7717)
+        return ADMISSION
 
     async def ended(self) -> Ended:
         await until(lambda: self.ends, "the code's time ends")

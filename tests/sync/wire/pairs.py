@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from sync.log.kinds import EntryType
 from sync.net.certificate import certificate_of, fits
 from sync.wire.pairing import Joiner, Minter
 from sync.wire.pairing_code import Code, new_code
@@ -14,7 +15,10 @@ from tests.sync.log.entries import FLEET, chain, key
 CODE = new_code(bytes(range(8)))
 SID = b"8 bytes!"
 NONCE_A, NONCE_B = b"a" * 32, b"b" * 32
-STATEMENTS = tuple(chain(3))
+STATEMENTS = tuple(chain(3, kind=EntryType.GENESIS))
+ADMISSION = Admission(
+    fleet=FLEET, founder=STATEMENTS[0].header.author, statements=STATEMENTS, port=7717
+)
 
 Spoil = Callable[[bytes], bytes]
 
@@ -106,8 +110,7 @@ class Pair:
         self.at_first.append(step)
         send = step.send
         if step.candidate is not None:
-            admission = Admission(fleet=FLEET, statements=STATEMENTS, port=7717)
-            send = self.first.admit(admission)
+            send = self.first.admit(ADMISSION)
         return None if send is None else self._over(send)
 
     @property

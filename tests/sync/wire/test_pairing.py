@@ -17,14 +17,14 @@ from sync.wire.pairing_failures import AT_JOINER, AT_MINTER, Why, at_joiner, at_
 from sync.wire.pairing_steps import (
     JOINER_STEPS,
     MINTER_STEPS,
-    Admission,
     Event,
     JoinerState,
     MinterState,
 )
 from sync.wire.pairing_words import Kind
-from tests.sync.log.entries import FLEET, chain, entry, key
+from tests.sync.log.entries import FLEET, key
 from tests.sync.wire.pairs import (
+    ADMISSION,
     CODE,
     NONCE_A,
     STATEMENTS,
@@ -210,10 +210,23 @@ class _Signs:
 # --- what is refused although the code is right --------------------------------------------------
 
 
-def test_a_machine_of_a_fleet_with_others_is_refused() -> None:
+def test_a_machine_of_a_fleet_with_others_keeps_the_code() -> None:
     pair = Pair(second=joiner(me(2, alone=False))).run()
-    assert pair.failures == ["not_alone", "not_alone"]
-    assert pair.stored == (False, False)
+    assert pair.at_second[-1].failed
+    assert pair.at_second[-1].failed.why is Why.NOT_ALONE
+    assert not pair.first.spent
+
+
+def test_a_machine_that_says_it_has_others_is_refused() -> None:
+    first, second = minter(), joiner()
+    step = second.heard(first.begin())
+    assert step.stretch
+    # It does not stop by itself, as an honest one does.
+    second._me = changed(me(2), alone=False)
+    step = first.heard(second.answer(quick(CODE, step.stretch)))
+    assert step.failed
+    assert step.failed.why is Why.NOT_ALONE
+    assert first.spent
 
 
 def test_a_machine_is_not_paired_with_itself() -> None:
@@ -313,39 +326,12 @@ def test_an_answer_that_cannot_be_shown_or_read_spends_nothing(values: dict[str,
     assert not pair.first.spent
 
 
-def test_a_welcome_takes_as_many_statements_as_fit() -> None:
-    many = [*chain(300), entry(facts=b"x" * 16_000)]
-    big = [entry(facts=bytes([65]) * 16_000) for _ in range(100)]
-    for given_, expected in ((many, 301), (big, None)):
-        body = words.welcome_body(words.Welcome(fleet=FLEET), given_)
-        assert len(body) + 1 + 64 <= FRAME_BYTES
-        welcome, found = words.read_welcome(body)
-        assert welcome.fleet == FLEET
-        assert list(found) == given_[: len(found)]
-        assert len(found) == expected or (expected is None and 50 < len(found) < 100)
-
-
-def test_statements_of_another_fleet_are_no_welcome() -> None:
-    first, second = minter(), joiner()
-    step = second.heard(first.begin())
-    assert step.stretch
-    proof = first.heard(second.answer(quick(CODE, step.stretch))).send
-    assert proof
-    confirm = second.heard(proof).send
-    assert confirm
-    first.heard(confirm)
-    other = Admission(fleet=bytes(16), statements=STATEMENTS)
-    failed = second.heard(first.admit(other)).failed
-    assert failed
-    assert failed.why is Why.UNREADABLE
-
-
 # --- the tables ---------------------------------------------------------------------------
 
 
 def test_what_the_tables_do_not_have_raises_and_changes_nothing() -> None:
     mint = minter()
-    admission = Admission(fleet=FLEET)
+    admission = ADMISSION
     refuses(mint, lambda: mint.heard(b""), lambda: mint.admit(admission))
     mint.begin()
     refuses(mint, mint.begin, lambda: mint.admit(admission))
