@@ -1,7 +1,5 @@
 """Routes of the machines: the fleet, pairing, joining, leaving, and what leaves this machine."""
 
-from typing import Final
-
 import msgspec
 from aiohttp import web
 
@@ -20,9 +18,6 @@ from web.messages import (
     ShownCode,
 )
 from web.replies import VIEWER, Handler, body, carried_through, reply
-
-QR_BORDER: Final = 4
-"""Light modules around the picture; the standard asks for four, readers for some."""
 
 
 class MachineRoutes:
@@ -148,11 +143,8 @@ def machine(request: web.Request) -> str:
 
 
 def qr_rows(code: str) -> list[str]:
-    """Return the QR picture of a code as rows of 0 (light) and 1 (dark), border included."""
+    """Return the QR picture of a code as rows of 0 (light) and 1 (dark), without its border."""
     import segno
 
     picture = segno.make_qr(code, error="m")
-    return [
-        "".join("1" if dark else "0" for dark in row)
-        for row in picture.matrix_iter(border=QR_BORDER)
-    ]
+    return ["".join("1" if dark else "0" for dark in row) for row in picture.matrix]
