@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
+from sync.wire.pairing_code import new_code
 from web import views
 from web.desk import Ballot, NewSession, SignIn, Viewer
 
@@ -57,7 +58,8 @@ def change(n: int) -> views.Change:
     return views.Change(n=n, now=NOW, topic="ask", ref=ASK)
 
 
-CODE = "7KQF-2M4N-PWXR"
+CODE = new_code(b"not real").shown()
+"""Of the right form: a real node tries it, and finds nobody."""
 
 
 def fleet_view() -> views.FleetView:

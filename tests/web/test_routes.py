@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sync.errors import AskmeshError, PairingFailed
 from tests.machine import ROOT
 from tests.web.double import DeskDouble, check_rules
 from tests.web.wire import BODIES, Served
@@ -69,8 +70,8 @@ def test_the_reference_has_every_route_and_no_other() -> None:
     }
 
 
-@pytest.mark.parametrize("error", [Foreign, NotJson, WrongHost, WrongMethod])
-def test_the_reference_has_the_refusals_of_the_guard(error: type[WrongHost]) -> None:
+@pytest.mark.parametrize("error", [Foreign, NotJson, WrongHost, WrongMethod, PairingFailed])
+def test_the_reference_has_the_refusals(error: type[AskmeshError]) -> None:
     assert f"| {error.status} | `{error.code}` |" in DOCUMENT
 
 

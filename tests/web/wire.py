@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.running import free_port
-from tests.web.double import SECRET, STORE_ID, DeskDouble, check_rules
+from tests.web.double import CODE, SECRET, STORE_ID, DeskDouble, check_rules
 from web.app import make_app
 from web.errors import PortTaken
 from web.events import Pace
@@ -188,7 +188,7 @@ BODIES: dict[str, Any] = {
     "stop_pairing": {},
     "pairing_offers": None,
     "join_consequences": None,
-    "join": {"code": "7KQF-2M4N-PWXR", "address": "127.0.0.1:9"},
+    "join": {"code": CODE, "address": "127.0.0.1:9"},
     "assign_machine": {"person": "Ann"},
     "remove_machine": {},
     "add_address": {"address": "127.0.0.1:7717"},
