@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from sync.wire.pairing_code import new_code
 from web.routes import ANSWERING_AND_GRANTING, ROUTES, Access, Route
 
 
@@ -40,6 +41,16 @@ ASKING = {
 }
 """Open to whoever asks: they begin, check, or fetch what a person granted by its digits."""
 
+MACHINE = "/api/machines/testbox"
+CODE = new_code(b"not real").shown()
+ALONE = {
+    "POST /api/joining": (502, "Nothing waits for a code"),
+    f"PUT {MACHINE}/person": (409, "speaks for Ann already"),
+    f"DELETE {MACHINE}": (403, "cannot remove itself"),
+    "POST /api/leaving": (403, "in no fleet with others"),
+}
+"""What a person is refused on a machine that is alone: for its own reason, not for who asks."""
+
 
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
@@ -48,6 +59,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     ask = f"/api/asks/{ground.approval}"
     sign_in = f"/api/sign-ins/{ground.sign_in}"
     digits = {"digits": ground.digits}
+    where = {"address": "192.0.2.1:7717"}
     return {
         ("POST", "/api/session"): ("/api/session", {"passphrase": "guess guess guess"}),
         ("DELETE", "/api/sessions"): ("/api/sessions", {}),
@@ -59,6 +71,14 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
         ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
+        ("POST", "/api/pairing"): ("/api/pairing", {}),
+        ("DELETE", "/api/pairing"): ("/api/pairing", {}),
+        ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
+        ("PUT", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
+        ("DELETE", "/api/machines/{node}"): (MACHINE, {}),
+        ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
+        ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
+        ("POST", "/api/leaving"): ("/api/leaving", {}),
     }
 
 

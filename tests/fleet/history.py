@@ -13,7 +13,15 @@ from node.store.rebuild import compare
 from sync.log.entry import sha256
 from sync.log.kinds import EntryType
 
-GRANTING = (EntryType.PERSON, EntryType.RULES, EntryType.SPEAKS_FOR, EntryType.VOTE)
+GRANTING = (
+    EntryType.PERSON,
+    EntryType.RULES,
+    EntryType.SPEAKS_FOR,
+    EntryType.VOTE,
+    EntryType.GENESIS,
+    EntryType.MEMBER,
+    EntryType.REMOVED,
+)
 """What only a person may bring into the log."""
 
 
@@ -70,6 +78,9 @@ def granted(home: Path) -> dict[str, Any]:
         "entries": {kind.name: len(entries(home, kind)) for kind in GRANTING},
         "sessions": sorted(rows(home, "SELECT id, secret, person FROM person_session")),
         "passphrases": sorted(rows(home, "SELECT * FROM passphrase")),
+        "machines": sorted(rows(home, "SELECT id, removed FROM node")),
+        "given": sorted(rows(home, "SELECT node, host, port FROM address WHERE source = 'given'")),
+        "left": rows(home, "SELECT * FROM fleet_left"),
         "rules": rows(home, "SELECT version FROM rules ORDER BY place"),
         "decided": sorted(
             rows(home, "SELECT id, outcome FROM ask WHERE outcome IN ('allowed', 'answered')")

@@ -13,7 +13,7 @@ import pytest
 
 from node.bridge.client import Refused, once
 from sync.log.kinds import EntryType
-from tests.fleet.granting import ASKING, CHANGING, GRANTING, Ground, attempts, bodies
+from tests.fleet.granting import ALONE, ASKING, CHANGING, GRANTING, Ground, attempts, bodies
 from tests.fleet.history import entries, granted, rows
 from tests.running import PASSPHRASE, Person, RunningNode
 from web.guard import COOKIE_CHARACTERS
@@ -127,8 +127,13 @@ def test_a_person_is_not_refused_what_an_agent_is(prize: Prize) -> None:
     for item in sorted(attempts(ground), key=lambda item: (item.path == last, item.public)):
         if item.public or item.path in {"/api/sessions", "/api/passphrase"}:
             continue
-        done[f"{item.method} {item.path}"] = person.send(item.method, item.path, item.body)[0]
-    assert {status for status in done.values() if status >= 300} == set(), done
+        name = f"{item.method} {item.path}"
+        status, value = person.send(item.method, item.path, item.body)
+        done[name] = status
+        if name in ALONE:
+            assert status == ALONE[name][0], name
+            assert ALONE[name][1] in value["error"]["message"]
+    assert {name for name, status in done.items() if status >= 300} == set(ALONE), done
 
 
 def test_other_web_sites_and_names_are_refused_even_with_a_session(prize: Prize) -> None:

@@ -3,6 +3,7 @@
 import http.client
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,16 @@ from tests.web.wire import BODIES
 from web.routes import ANSWERING_AND_GRANTING, ROUTES, Access, Route
 
 Headers = dict[str, str]
-PERSONS = [route for route in ROUTES if route.access is Access.PERSON]
+PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
+
+FIRST = [(route.method, route.path) for route in ROUTES if route.access is Access.FIRST]
+ALONE = {
+    "join": ((502, "pairing_failed"), "Nothing waits for a code"),
+    "assign_machine": ((409, "conflict"), "speaks for Ann already"),
+    "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
+    "leave": ((403, "not_allowed"), "in no fleet with others"),
+}
+"""What a machine that is alone refuses its own person, and why."""
 
 
 class Scene:
@@ -37,6 +47,7 @@ class Scene:
         thing = self.note if route.name == "mark" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
+        target = target.replace("{node}", "testbox")
         return target + ("?since=0" if route.name == "events" else "")
 
     def own_session(self) -> str:
@@ -69,6 +80,11 @@ class Scene:
             "rules": state["rules"],
             "sessions": [row["id"] for row in sessions],
             "sign_ins": self.person.ok("GET", "/api/sign-ins"),
+            "machines": [
+                (row["machine"], row["persons"], row["given"], row["removed"])
+                for row in self.person.ok("GET", "/api/fleet")["machines"]
+            ],
+            "pairing": self.person.ok("GET", "/api/pairing"),
             "history": self.person.ok("GET", f"/api/asks/{self.ask}")["history"],
         }
 
@@ -183,7 +199,59 @@ def test_every_change_of_a_person_is_carried_out(running_node: RunningNode) -> N
     changes.sort(key=lambda route: first.get(route.name, last.get(route.name, 5)))
     for route in changes:
         status, value, _ = scene.try_it(route, scene.headers())
-        assert status < 300, (route.name, value)
+        if route.name in ALONE:
+            refusal, words = ALONE[route.name]
+            assert (status, value["error"]["code"]) == refusal
+            assert words in value["error"]["message"]
+        else:
+            assert status < 300, (route.name, value)
+    assert "Traceback" not in running_node.log.read_text()
+
+
+def test_a_new_machine_is_joined_to_a_fleet_without_a_session(
+    running_node: RunningNode, person: Person, tmp_path: Path
+) -> None:
+    """And from then on, or once somebody signed in, no more."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    with node_in(folder) as new:
+        anyone = Person(new.start().web_port)
+        assert anyone.ok("GET", "/api/joining")["allowed"]
+        assert anyone.ok("GET", "/api/pairing/offers") == {"offers": []}
+        for method, path in (("GET", "/api/fleet"), ("POST", "/api/pairing")):
+            assert anyone.send(method, path)[0] == 401
+        status, value = anyone.send("POST", "/api/joining", BODIES["join"])
+        assert (status, value["error"]["code"]) == (502, "pairing_failed")
+        shown = person.ok("POST", "/api/pairing")["pairing"]
+        port = shown["addresses"][0].rpartition(":")[2]
+        body = {"code": shown["code"], "address": f"127.0.0.1:{port}"}
+        joined = anyone.ok("POST", "/api/joining", body)
+        assert joined["machines"] == 2
+        check_joined(new, anyone, body)
+        last = person.ok("GET", "/api/pairing")["pairing"]
+        assert (last["state"], last["code"]) == ("paired", None)
+        assert len(person.ok("GET", "/api/fleet")["machines"]) == 2
+        for node in (running_node, new):
+            assert shown["code"] not in node.log.read_text()
+            assert "Traceback" not in node.log.read_text()
+
+
+def check_joined(new: RunningNode, anyone: Person, body: dict[str, str]) -> None:
+    """It takes no other fleet from anyone now, also after a restart."""
+    for _ in range(2):
+        for method, path in FIRST:
+            status, value = anyone.send(method, path, body)
+            assert (status, value["error"]["code"]) == (401, "sign_in_needed")
+        new.restart()
+
+
+def test_whoever_signed_in_first_ends_joining_without_a_session(running_node: RunningNode) -> None:
+    anyone = Person(running_node.web_port)
+    assert anyone.send("GET", "/api/joining")[0] == 200
+    running_node.person()
+    for method, path in FIRST:
+        status, value = anyone.send(method, path, BODIES["join"])
+        assert (status, value["error"]["code"]) == (401, "sign_in_needed")
 
 
 def test_signing_out_ends_the_stream(running_node: RunningNode) -> None:
