@@ -14,7 +14,7 @@ import msgspec
 from node.store import membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
-from sync.decide.recheck import Closing, voted_rightly, votes_of
+from sync.decide.recheck import Closing, Counted, voted_rightly, votes_of
 from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
@@ -264,6 +264,21 @@ def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str) -> _Life |
     return _Life(Kind(kind), AskState.WAITING if state == POSTED else AskState(state), *rest)
 
 
+def _votes(
+    connection: sqlite3.Connection, arrived: Arrived, facts: say.FinalFacts, life: _Life
+) -> list[Counted]:
+    """Return the votes that made a final. Raises `BadEntry` where it does not follow from them."""
+    fleet = arrived.entry.header.fleet
+    quorum = say.Quorum(needed=life.needed, role=life.role)
+    votes = votes_of(facts, Closing(kind=life.kind, seen=life.seen, fleet=fleet, quorum=quorum))
+    if votes:
+        known = membership_tables.settled_as_of(connection, fleet, facts.people_heads)
+        if known is None:
+            raise _UnprovenError(facts.ask)
+        voted_rightly(votes, known, life.role)
+    return votes
+
+
 def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.FinalFacts, arrived.entry.facts)
     if facts.outcome not in _OUTCOMES:
@@ -272,22 +287,7 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     if life is None:
         return None
     state = life.after(Step.CLOSE)
-    votes = votes_of(
-        facts,
-        Closing(
-            kind=life.kind,
-            seen=life.seen,
-            fleet=arrived.entry.header.fleet,
-            quorum=say.Quorum(needed=life.needed, role=life.role),
-        ),
-    )
-    if votes:
-        fleet = membership_tables.settled_as_of(
-            connection, arrived.entry.header.fleet, facts.people_heads
-        )
-        if fleet is None:
-            raise _UnprovenError(facts.ask)
-        voted_rightly(votes, fleet, life.role)
+    votes = _votes(connection, arrived, facts, life)
     person = votes[-1].facts.person if votes else None
     signed_on = node_name(votes[-1].node) if votes else None
     connection.execute(
