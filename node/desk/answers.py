@@ -8,7 +8,7 @@ ruled on, also after a crash between the two commits.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from node.desk import far, persons
@@ -22,7 +22,7 @@ from sync.decide.ask import AskState, Kind
 from sync.decide.card_state import GONE, HomeState
 from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
-from sync.decide.people import eligible
+from sync.decide.people import Person, eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
 from sync.errors import Conflict, Invalid, NotAllowed, StoreError
 from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText
@@ -119,11 +119,12 @@ class Answers:
     def _rule_one(self, transaction: Transaction, row: AskRow, vote: Vote) -> AskRow:
         connection = transaction.connection
         said = words_of(connection, vote.hash)
+        people = persons.everyone(connection)
         verdict = rule(
             row.to_decide(),
             vote,
-            earlier=standing_votes(connection, row.id),
-            person=persons.everyone(connection).get(vote.person),
+            earlier=_earlier(connection, row, people),
+            person=people.get(vote.person),
             speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person),
             final_by=final_votes(connection, row),
             now=transaction.now,
@@ -316,6 +317,28 @@ class Answers:
             "kind = 'approval' AND state = 'waiting' AND home = ?",
             (transaction.identity.name,),
         )
+
+
+def _earlier(
+    connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]
+) -> list[Vote]:
+    """Return what a vote is counted with.
+
+    While the ask is open, an allow counts only as long as who gave it may give it: a final
+    is checked everywhere as of the moment it was made, each vote in it alike.
+    """
+    votes = standing_votes(connection, row.id)
+    if row.state != AskState.WAITING.value:
+        return votes
+    return [
+        vote
+        for vote in votes
+        if vote.decision is not Decision.ALLOW
+        or (
+            persons.speaks_for(connection, vote.node.decode(), vote.person)
+            and eligible(people.get(vote.person), row.role)
+        )
+    ]
 
 
 def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:

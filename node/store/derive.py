@@ -108,7 +108,19 @@ def settle(connection: sqlite3.Connection, fleet: bytes, *, before: int = ALL) -
             if not _within(beyond, one[0].header.log, one[0].header.seq)
         )
         changed |= replay(connection, later, now)
-    return changed
+    return changed | _prove(connection, before, now)
+
+
+def _prove(connection: sqlite3.Connection, before: int, counting: Ends) -> set[str]:
+    """Try again what rests on finals that named statements which were not here."""
+    waiting = connection.execute(
+        "SELECT n, hash FROM unproven JOIN entry USING (hash) WHERE n < ? ORDER BY n", (before,)
+    ).fetchall()
+    asks: set[str] = set()
+    for n, entry_hash in waiting:
+        connection.execute("DELETE FROM unproven WHERE hash = ?", (entry_hash,))
+        asks |= replay(connection, stored_at(connection, n), counting)
+    return asks
 
 
 def _shrunk(old: End, new: End) -> bool:

@@ -17,6 +17,11 @@ from sync.log.names import node_name
 
 TABLES = ("node", "cut", "person", "speaks_for", "statement_head", "rules")
 """What `apply` rewrites."""
+AS_OF_KEPT = 64
+"""Fleets of other times kept at hand: finals come in runs that name the same statements."""
+
+# Hashes cover all that comes before a statement, so what they name never changes.
+_as_of: dict[tuple[bytes, bytes | None, frozenset[bytes], frozenset[bytes]], Membership] = {}
 
 
 def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
@@ -55,12 +60,21 @@ def settled_as_of(
     connection: sqlite3.Connection, fleet: bytes, heads: Iterable[bytes]
 ) -> Membership | None:
     """Return the fleet as of these statements; None while one of them is not here."""
-    return as_of(
-        _stated(connection, fleet),
-        heads,
-        founder=_founder(connection, fleet),
-        forked=_forked(connection, fleet),
-    )
+    named = frozenset(heads)
+    forked = _forked(connection, fleet)
+    for head in named - forked.keys():
+        if connection.execute("SELECT 1 FROM entry WHERE hash = ?", (head,)).fetchone() is None:
+            return None
+    founder = _founder(connection, fleet)
+    key = (fleet, founder, named, frozenset(forked))
+    known = _as_of.get(key)
+    if known is None:
+        known = as_of(_stated(connection, fleet), named, founder=founder, forked=forked)
+        if known is not None:
+            if len(_as_of) >= AS_OF_KEPT:
+                _as_of.clear()
+            _as_of[key] = known
+    return known
 
 
 def heads(connection: sqlite3.Connection) -> list[bytes]:

@@ -45,17 +45,32 @@ def fleet(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE entry RENAME TO entry_first")
     for table in _DERIVED_FIRST:
         connection.execute(f"DROP TABLE {table}")
-    have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for statement in _statements(schema()):
-        named = _NAMED.search(statement)
-        if named is not None and named[1] not in have:
-            connection.execute(statement)
+    _lay_missing(connection)
     connection.execute(
         "INSERT INTO entry SELECT n, substr(header, 2, 16), author, log, seq, type, hash,"
         " header, signature, facts, text FROM entry_first ORDER BY n"
     )
     connection.execute("DROP TABLE entry_first")
     rebuild_in_place(connection)
+
+
+def unproven(connection: sqlite3.Connection) -> None:
+    """Check the votes in every final again, by whom they are and who signed them."""
+    if _lay_missing(connection):
+        rebuild_in_place(connection)
+
+
+def _lay_missing(connection: sqlite3.Connection) -> bool:
+    """Lay what of today's schema is not there; return whether anything was not."""
+    have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    missing = [
+        statement
+        for statement in _statements(schema())
+        if (named := _NAMED.search(statement)) is not None and named[1] not in have
+    ]
+    for statement in missing:
+        connection.execute(statement)
+    return bool(missing)
 
 
 _DERIVED_FIRST = (
@@ -73,7 +88,11 @@ _DERIVED_FIRST = (
 """What the first release derived from the log."""
 _NAMED = re.compile(r"CREATE (?:TABLE|INDEX) (\w+)")
 
-MIGRATIONS: dict[str, Migration] = {"0001-first": first, "0002-fleet": fleet}
+MIGRATIONS: dict[str, Migration] = {
+    "0001-first": first,
+    "0002-fleet": fleet,
+    "0003-unproven": unproven,
+}
 
 
 def applied(connection: sqlite3.Connection) -> list[str]:

@@ -14,7 +14,7 @@ import msgspec
 from node.store import membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
-from sync.decide.recheck import Closing, votes_of
+from sync.decide.recheck import Closing, Counted, voted_rightly, votes_of
 from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
@@ -23,7 +23,7 @@ from sync.log.hlc import newer
 from sync.log.kinds import EntryType
 from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
 
-APPLIED = ("ask", "ask_text", "vote", "ruling", "mark")
+APPLIED = ("ask", "ask_text", "vote", "ruling", "mark", "unproven")
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
 """The tables that are rebuilt from the log."""
@@ -54,6 +54,14 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True):
         return node_name(self.entry.header.author)
 
 
+class _UnprovenError(Exception):
+    """A final names statements that are not here, or something rests on such a final."""
+
+    def __init__(self, ask: str) -> None:
+        super().__init__(ask)
+        self.ask = ask
+
+
 Apply = Callable[[sqlite3.Connection, Arrived], str | None]
 """Returns the ask that the entry is about, None where it changed nothing."""
 
@@ -78,6 +86,12 @@ def project(
         if own:
             raise
         connection.execute("ROLLBACK TO entry")
+        ask = None
+    except _UnprovenError as waits:
+        if own:
+            raise BadEntry("A final of ours names statements that are not here.") from None
+        connection.execute("ROLLBACK TO entry")
+        connection.execute("INSERT INTO unproven VALUES (?, ?)", (entry_hash, waits.ask))
         ask = None
     connection.execute("RELEASE entry")
     return ask
@@ -238,9 +252,31 @@ def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str) -> _Life |
     ).fetchone()
     if row is None or row[0] != arrived.author:
         return None
+    # Of one author's entries, the earlier has the lower number wherever it came to.
+    waits = connection.execute(
+        "SELECT 1 FROM unproven JOIN entry USING (hash) WHERE ask = ? AND n < ?",
+        (ask, arrived.n),
+    ).fetchone()
+    if waits is not None:
+        raise _UnprovenError(ask)
     _, kind, state, *rest = row
     # What is only read stands at no state of its own; its table of steps is empty.
     return _Life(Kind(kind), AskState.WAITING if state == POSTED else AskState(state), *rest)
+
+
+def _votes(
+    connection: sqlite3.Connection, arrived: Arrived, facts: say.FinalFacts, life: _Life
+) -> list[Counted]:
+    """Return the votes that made a final. Raises `BadEntry` where it does not follow from them."""
+    fleet = arrived.entry.header.fleet
+    quorum = say.Quorum(needed=life.needed, role=life.role)
+    votes = votes_of(facts, Closing(kind=life.kind, seen=life.seen, fleet=fleet, quorum=quorum))
+    if votes:
+        known = membership_tables.settled_as_of(connection, fleet, facts.people_heads)
+        if known is None:
+            raise _UnprovenError(facts.ask)
+        voted_rightly(votes, known, life.role)
+    return votes
 
 
 def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
@@ -251,15 +287,7 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     if life is None:
         return None
     state = life.after(Step.CLOSE)
-    votes = votes_of(
-        facts,
-        Closing(
-            kind=life.kind,
-            seen=life.seen,
-            fleet=arrived.entry.header.fleet,
-            quorum=say.Quorum(needed=life.needed, role=life.role),
-        ),
-    )
+    votes = _votes(connection, arrived, facts, life)
     person = votes[-1].facts.person if votes else None
     signed_on = node_name(votes[-1].node) if votes else None
     connection.execute(

@@ -181,6 +181,13 @@ CREATE TABLE ruling (                         -- of the home; may arrive before 
     PRIMARY KEY (vote, ask)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE unproven (                       -- finals that name statements not here yet, and
+    hash BLOB PRIMARY KEY,                    -- what rests on those: tried again with them
+    ask  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX unproven_ask ON unproven (ask);
+
 CREATE TABLE mark (                           -- last writer by (hlc, node)
     ask    TEXT NOT NULL,
     person TEXT NOT NULL,

@@ -1,8 +1,7 @@
-"""What any node can check of a final by itself: that it rests on votes which make it.
+"""What any node checks of a final by itself: that it rests on votes which make it.
 
-Whether those who voted were allowed to, as of `people_heads`, needs the fleet as of then
-(`membership_tables.settled_as_of`) and is no part of this: a final that passes here
-is applied as its home says.
+Those who voted must have been allowed to as of `people_heads`: what the home knew then,
+and every node can know as well (`voted_rightly`). Nobody's word is taken for it.
 """
 
 from collections.abc import Iterable
@@ -11,9 +10,11 @@ from typing import NamedTuple
 import msgspec
 
 from sync.decide.ask import OUTCOMES, Kind, Outcome
+from sync.decide.membership import Membership
+from sync.decide.people import eligible
 from sync.decide.vote import OUTCOME_OF, Decision
 from sync.errors import BadEntry
-from sync.log.entry import sha256, unpack
+from sync.log.entry import sha256, unpack, verify_header
 from sync.log.facts import EmbeddedVote, FinalFacts, Quorum, VoteFacts, read
 from sync.log.kinds import EntryType
 
@@ -36,6 +37,7 @@ class Counted(NamedTuple):
 
     node: bytes
     facts: VoteFacts
+    embedded: EmbeddedVote
 
 
 def votes_of(final: FinalFacts, closing: Closing) -> list[Counted]:
@@ -58,7 +60,24 @@ def votes_of(final: FinalFacts, closing: Closing) -> list[Counted]:
         raise BadEntry("A final rests on fewer votes than its ask needs.")
     if any(OUTCOME_OF.get(_decision(vote)) is not outcome for vote in votes):
         raise BadEntry("A final says something else than the votes in it.")
+    if final.choice != votes[-1].facts.choice:
+        raise BadEntry("A final chooses something else than the vote that made it.")
     return votes
+
+
+def voted_rightly(votes: Iterable[Counted], fleet: Membership, role: str | None) -> None:
+    """Check that each vote was signed where it may be, for someone who may answer.
+
+    `fleet` is the fleet as of the final's `people_heads`, `role` the one that guards the
+    ask. Raises `BadEntry`.
+    """
+    for vote in votes:
+        node, person = fleet.nodes.get(vote.node), vote.facts.person
+        if node is None or not fleet.speaks(vote.node, person):
+            raise BadEntry("A vote in a final was signed where its person has no machine.")
+        if not eligible(fleet.person(person), role):
+            raise BadEntry("A vote in a final is by someone who may not answer.")
+        verify_header(vote.embedded.raw, vote.embedded.signature, node.public_key)
 
 
 def _vote(embedded: EmbeddedVote, final: FinalFacts, closing: Closing) -> Counted:
@@ -73,7 +92,7 @@ def _vote(embedded: EmbeddedVote, final: FinalFacts, closing: Closing) -> Counte
     facts = read(VoteFacts, embedded.facts)
     if facts.ask != final.ask or facts.seen != closing.seen:
         raise BadEntry("A vote in a final is on another ask.")
-    return Counted(header.author, facts)
+    return Counted(header.author, facts, embedded)
 
 
 def _decision(vote: Counted) -> Decision:
@@ -85,5 +104,6 @@ def _decision(vote: Counted) -> Decision:
 
 def _independent(votes: Iterable[Counted]) -> int:
     """Return how many votes count: those of one person, or of one node, are one."""
-    pairs = {(vote.node, vote.facts.person) for vote in votes}
-    return min(len({node for node, _ in pairs}), len({person for _, person in pairs}))
+    every = list(votes)
+    nodes, persons = {vote.node for vote in every}, {vote.facts.person for vote in every}
+    return min(len(nodes), len(persons))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from sync.log.entry import Entry
+from sync.log.kinds import EntryType
 from sync.net.contract import Session
 from sync.net.dialling import chance_of
 from sync.net.ledger import Ledger, Member
@@ -50,6 +51,9 @@ class Sessions:
     def stored(self, entries: Sequence[Entry]) -> None:
         """These entries are durable here."""
         self._held.stored(entries)
+        own = self._ledger.node
+        if any(one.header.type == EntryType.ASK and one.header.author != own for one in entries):
+            self._claims.blobs_moved += 1
 
     def forget(self) -> None:
         """This node belongs to another fleet: nothing is shared with what was."""

@@ -42,6 +42,7 @@ class Fetching:
         """Blobs this peer lacks (or spoils), and when to ask it again."""
         self._look_again = False
         """Another link fetches some that are lacking; it may fail."""
+        self._moved = claims.blobs_moved
 
     def want(self, names: Iterable[bytes], now: int) -> list[Action]:
         """Fetch the first of these that the peer may have; the others are named again then."""
@@ -87,13 +88,15 @@ class Fetching:
         self._not_there = {name: until for name, until in self._not_there.items() if until > now}
         if self._now_coming is not None and now - self._now_coming.heard >= STALLED_MS:
             return self._give_up(now)
-        return [FindBlobs(limit=BLOBS_WANTED)] if self._look_again else []
+        moved, self._moved = self._moved != self._claims.blobs_moved, self._claims.blobs_moved
+        return [FindBlobs(limit=BLOBS_WANTED)] if self._look_again or moved else []
 
     def _give_up(self, now: int) -> list[Action]:
         if self._now_coming is not None:
             if len(self._not_there) >= BLOBS_WANTED:
                 self._not_there.pop(next(iter(self._not_there)))
             self._not_there[self._now_coming.name] = now + LEFT_MAX_MS
+            self._claims.blobs_moved += 1
         self._over()
         return [FindBlobs(limit=BLOBS_WANTED)]
 

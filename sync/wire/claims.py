@@ -13,6 +13,9 @@ class Claims:
 
     def __init__(self) -> None:
         self._holders: dict[Thing, Hashable] = {}
+        self.blobs_moved = 0
+        """How often a blob was given up, or entries came that may name one: a link that has
+        looked before must look again, for the one they came on may have ended since."""
 
     def take(self, thing: Thing, who: Hashable) -> bool:
         """Claim a thing; False: another link fetches it."""
@@ -27,6 +30,7 @@ class Claims:
         """A link is gone."""
         for thing in [thing for thing, holder in self._holders.items() if holder == who]:
             del self._holders[thing]
+            self.blobs_moved += isinstance(thing, bytes)
 
     def clear(self) -> None:
         """This node belongs to another fleet."""

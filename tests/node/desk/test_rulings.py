@@ -211,6 +211,29 @@ def test_a_node_that_does_not_speak_for_the_person_does_not_count(home: Home) ->
     assert home.stands() == ("waiting", None)
 
 
+@pytest.mark.parametrize("how", ["machine", "person"])
+def test_who_may_not_answer_any_more_counts_no_more(home: Home, how: str) -> None:
+    """A final is checked as of when it is made, each vote in it; taking one back stands."""
+    assert home.vote("ann", "allow") == "counted"
+    with home.job() as transaction:
+        table = "speaks_for" if how == "machine" else "person"
+        column = "person" if how == "machine" else "id"
+        (head,) = transaction.row(f"SELECT head FROM {table} WHERE {column} = 'ann'")  # noqa: S608
+        if how == "machine":
+            node = key(PEOPLE["ann"]).node_id
+            off = SpeaksForFacts(node=node, person="ann", on=False, replaces=head, by="eve", at=1)
+            transaction.append(EntryType.SPEAKS_FOR, off)
+        else:
+            ended = PersonFacts(
+                person="ann", name="ann", role="member", ended=True, replaces=head, by="eve", at=1
+            )
+            transaction.append(EntryType.PERSON, ended)
+    assert home.vote("bob", "allow") == "counted"
+    assert home.stands() == ("waiting", None)
+    assert home.vote("cid", "allow") == "accepted"
+    assert home.stands() == ("closed", "allowed")
+
+
 def test_a_role_of_a_newer_node_may_only_look(home: Home) -> None:
     with home.job() as transaction:
         (head,) = transaction.row("SELECT head FROM person WHERE id = 'ann'")

@@ -5,12 +5,26 @@ import sqlite3
 from pathlib import Path
 
 from node.bridge.client import Refused
+from node.store import receive
 from node.store.transaction import Transaction
-from sync.log.facts import CutPoint, MemberFacts, RemovedFacts
+from sync.log.entry import NodeKey
+from sync.log.facts import (
+    AskFacts,
+    AskText,
+    CutPoint,
+    EmbeddedVote,
+    FinalFacts,
+    MemberFacts,
+    RemovedFacts,
+    VoteFacts,
+    pack_facts,
+    pack_text,
+)
 from sync.log.kinds import EntryType
+from sync.log.names import ask_name
 from tests.node.store.stores import Counted, SetTimes, found
 from tests.running import Person, RunningNode
-from tests.sync.log.entries import key
+from tests.sync.log.entries import SALT, entry, head_of, key
 
 RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
 
@@ -102,8 +116,39 @@ def let_a_machine_come_and_go(home: Path) -> None:
     cut = [CutPoint(log=0, seq=7, hash=b"h" * 32)]
     gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
     transaction.append(EntryType.REMOVED, gone)
+    _one_that_is_ahead_of_us(transaction, key(10), owner)
     connection.execute("COMMIT")
     connection.close()
+
+
+def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: str) -> None:
+    """A machine closes its ask as of statements that are not here."""
+    transaction.append(
+        EntryType.MEMBER,
+        MemberFacts(
+            node_key=other.public, certificate=b"der", machine="third", by=owner, at=transaction.now
+        ),
+    )
+    fleet = transaction.identity.fleet
+    asked = AskFacts(number=1, kind="question", agent="c", session="s", project="p", created=1)
+    text = pack_text(SALT, AskText(title="There?"))
+    ask = entry(by=other, facts=pack_facts(asked), text=text, fleet=fleet)
+    said = VoteFacts(
+        ask=ask_name(other.node_id, 1), person=owner, decision="answer", seen=ask.hash, at=2
+    )
+    vote = entry(head_of(ask), by=other, kind=EntryType.VOTE, facts=pack_facts(said), fleet=fleet)
+    closed = FinalFacts(
+        ask=said.ask,
+        seen=ask.hash,
+        outcome="answered",
+        votes=[EmbeddedVote(raw=vote.raw, signature=vote.signature, facts=vote.facts)],
+        people_heads=[b"not here".ljust(32)],
+        at=3,
+    )
+    final = entry(
+        head_of(vote), by=other, kind=EntryType.FINAL, facts=pack_facts(closed), fleet=fleet
+    )
+    assert receive.keep(transaction, [ask, vote, final]).kept.trouble is None
 
 
 def rows(home: Path, table: str) -> int:

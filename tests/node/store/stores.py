@@ -3,14 +3,14 @@
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from node.founding import Opened, open_store
 from node.store.transaction import Transaction
 from node.store.writer import Change, Job, Writer
-from sync.log.entry import NodeKey
+from sync.log.entry import Entry, NodeKey
 from sync.log.facts import (
     MarkFacts,
     MemberFacts,
@@ -66,7 +66,13 @@ def found(home: Path, times: SetTimes | None = None, *, create: bool = True) -> 
 class Kept:
     """A writer, and everything it published."""
 
-    def __init__(self, home: Path, opened: Opened, stop_point: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        opened: Opened,
+        stop_point: Callable[[str], None],
+        stored: Callable[[Sequence[Entry]], None] = lambda _entries: None,
+    ) -> None:
         self.home = home
         self.opened = opened
         self.changes: list[Change] = []
@@ -77,6 +83,7 @@ class Kept:
             random=Counted(),
             published=self.changes.extend,
             stop_point=stop_point,
+            stored=stored,
         )
 
 
@@ -86,9 +93,10 @@ async def writing(
     *,
     times: SetTimes | None = None,
     stop_point: Callable[[str], None] = lambda _name: None,
+    stored: Callable[[Sequence[Entry]], None] = lambda _entries: None,
 ) -> AsyncIterator[Kept]:
     """A writer on a store below `home`, closed at the end."""
-    kept = Kept(home, found(home, times), stop_point)
+    kept = Kept(home, found(home, times), stop_point, stored)
     try:
         yield kept
     finally:

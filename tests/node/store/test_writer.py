@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from node.store.rebuild import compare
 from node.store.transaction import Transaction
 from node.store.writer import ANCHOR_EVERY_MS, GROUP_JOBS, Job
 from sync.errors import AskmeshError, Invalid, StoreError, StoreFull, StoreReadOnly
+from sync.log.entry import Entry
 from tests.node.store.stores import Kept, SetTimes, looked, mark, marks, writing
 
 COUNT_MARKS = "SELECT count(*) FROM mark"
@@ -280,3 +282,71 @@ async def test_a_store_that_may_not_be_written_stays_readable(tmp_path: Path) ->
         kept.opened.connection.execute("PRAGMA query_only=OFF")
         await kept.writer.run("three", marks("c-1"))
     assert compare(tmp_path) == []
+
+
+async def test_what_was_stored_is_told_after_the_commit_and_only_then(tmp_path: Path) -> None:
+    told: list[tuple[bytes, bool]] = []
+
+    def stored(entries: Sequence[Entry]) -> None:
+        durable = {row[0] for row in looked(tmp_path, "SELECT hash FROM entry")}
+        told.extend((entry.hash, entry.hash in durable) for entry in entries)
+
+    def fails(transaction: Transaction) -> None:
+        mark(transaction, "gone-1")
+        raise Invalid("on purpose")
+
+    async with writing(tmp_path, stored=stored) as kept:
+        first, _, second = await group(kept, marks("a-1"), fails, marks("a-2"))
+        assert told == [(first, True), (second, True)]
+
+
+async def test_nothing_is_told_of_a_group_whose_commit_fails(tmp_path: Path) -> None:
+    told: list[Entry] = []
+
+    def refuses(name: str) -> None:
+        if name == "no:before-commit":
+            raise sqlite3.OperationalError("disk I/O error")
+
+    async with writing(tmp_path, stored=told.extend, stop_point=refuses) as kept:
+        with pytest.raises(StoreError):
+            await kept.writer.run("no", marks("a-1"))
+        await asyncio.sleep(0)
+        assert told == []
+        assert kept.changes == []
+    assert looked(tmp_path, COUNT_MARKS) == [(0,)]
+
+
+async def test_another_fleet_counts_from_the_commit_on(tmp_path: Path) -> None:
+    """Later jobs of the group are in it already; a job that fails leaves all as it was."""
+    other = b"another fleet..."
+
+    def fleet(transaction: Transaction) -> bytes:
+        return transaction.identity.fleet
+
+    def fails(transaction: Transaction) -> None:
+        transaction.enter(b"gone".ljust(16))
+        raise Invalid("on purpose")
+
+    async with writing(tmp_path) as kept:
+        identity = kept.opened.identity
+        first = identity.fleet
+        found = await group(kept, fails, fleet, lambda transaction: transaction.enter(other), fleet)
+        assert isinstance(found[0], Invalid)
+        assert found[1:] == [first, None, other]
+        assert identity.fleet == other
+        assert await kept.writer.run("after", fleet) == other
+    assert looked(tmp_path, "SELECT value FROM local WHERE name = 'fleet'") == [(other,)]
+
+
+async def test_a_fleet_that_was_not_committed_was_never_entered(tmp_path: Path) -> None:
+    def refuses(name: str) -> None:
+        if name == "no:before-commit":
+            raise sqlite3.OperationalError("disk I/O error")
+
+    async with writing(tmp_path, stop_point=refuses) as kept:
+        first = kept.opened.identity.fleet
+        with pytest.raises(StoreError):
+            await kept.writer.run("no", lambda transaction: transaction.enter(b"x" * 16))
+        assert kept.opened.identity.fleet == first
+        name = await kept.writer.run("fleet", lambda transaction: transaction.value("fleet"))
+        assert name == first

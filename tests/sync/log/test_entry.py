@@ -6,6 +6,7 @@ import struct
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sync.errors import BadEntry, TooLarge
 from sync.limits import FACTS_BYTES, SALT_BYTES, TEXT_BYTES
@@ -206,3 +207,13 @@ def test_each_entry_names_the_one_before_with_its_signature() -> None:
 @given(kind=OUR_TYPES)
 def test_the_log_follows_from_the_type(kind: int) -> None:
     assert entry(kind=kind).header.log == (1 if kind >= 64 else 0)
+
+
+@pytest.mark.parametrize("field", ["seq", "hlc"])
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1])
+def test_a_number_that_no_store_can_keep_is_refused(field: str, value: int) -> None:
+    header = SECOND.header
+    below = replace(header, **{field: 2**63 - 1})
+    assert unpack(below.pack()) == below
+    with pytest.raises(BadEntry, match="larger than a store can keep"):
+        unpack(replace(header, **{field: value}).pack())

@@ -1,7 +1,10 @@
 """What sessions of one node share: who fetches what, and how far all is held."""
 
 from sync.log.chain import EMPTY, Head
+from sync.wire.actions import FindBlobs
+from sync.wire.blob_transfer import Fetching
 from sync.wire.claims import Claims
+from sync.wire.conduct import Conduct
 from sync.wire.held import Held
 from tests.sync.log.entries import chain, head_of, where
 
@@ -28,6 +31,27 @@ def test_a_link_that_ends_holds_nothing() -> None:
     assert len(claims) == 1
     claims.clear()
     assert len(claims) == 0
+
+
+def looks(fetching: Fetching) -> bool:
+    return any(isinstance(action, FindBlobs) for action in fetching.tick(1))
+
+
+def test_what_one_link_leaves_another_one_looks_for() -> None:
+    """It may never have looked: the entries that name it came on the link that ended."""
+    claims = Claims()
+    one, two = (Fetching(claims, Conduct()) for _ in range(2))
+    one.want([b"blob"], 1)
+    assert not looks(two)
+    one.close()
+    assert looks(two)
+    assert not looks(two)
+    two.want([b"blob"], 1)
+    two.none(b"blob", 1)
+    three = Fetching(claims, Conduct())
+    assert not looks(three)
+    claims.blobs_moved += 1
+    assert looks(three)
 
 
 def test_a_head_moves_forward_only() -> None:
