@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import click
 
-from node.bridge.client import Refused
+from node.bridge.client import NodeAway, Refused
 from node.cli.output import json_option, print_json
 from node.cli.page import Page, has_person
 from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
-from node.cli.stop import Stop
+from node.cli.stop import AWAY, Stop
 from node.cli.terminal import Terminal, signed_in
 from sync.decide.visible import visible_line
 
@@ -132,12 +132,27 @@ def _join(
     for left in range(CODE_TRIES - 1, -1, -1):
         typed = code or _typed(terminal)
         try:
-            return page.post("joining", body={"code": typed, "address": where})
+            with _known(), terminal.busy("Joining …") if terminal else contextlib.nullcontext():
+                return page.post("joining", body={"code": typed, "address": where})
         except Refused as error:
             if code or terminal is None or error.code != "invalid" or not left:
                 raise
             terminal.show([visible_line(error.message)])
     raise AssertionError
+
+
+@contextlib.contextmanager
+def _known() -> Iterator[None]:
+    """Say what is not known when the reply does not come, or is not waited for."""
+    hint = "Look with `askmesh node list`, here or on the other machine, before you try again."
+    try:
+        yield
+    except NodeAway:
+        sentence = "The node has not replied, so whether this machine joined is not known."
+        raise Stop(sentence, hint=hint, exit_code=AWAY, code="node_away") from None
+    except KeyboardInterrupt:
+        sentence = "Not waited for any longer; whether this machine joined is not known."
+        raise Stop(sentence, hint=hint, code="stopped") from None
 
 
 def _typed(terminal: Terminal | None) -> str:

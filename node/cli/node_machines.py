@@ -1,10 +1,11 @@
 """The machines one by one: `node list`, `assign`, `remove`, `leave`, `address`."""
 
+import contextlib
 from typing import Any
 
 import click
 
-from node.cli.fleet_text import find_machine, named, print_machines, trouble_lines
+from node.cli.fleet_text import find_machine, fleet_of, named, print_machines
 from node.cli.node_join import check_allowed
 from node.cli.output import json_option, print_json
 from node.cli.place import Place, pass_place
@@ -22,17 +23,11 @@ def list_machines(place: Place, *, as_json: bool) -> None:
     Example: askmesh node list
     """
     node = place.node()
+    fleet = fleet_of(node)
     if as_json:
-        print_json({"fleet": node["fleet"], "now": node["now"]})
-        return
-    print_fleet(node["fleet"], node["now"])
-
-
-def print_fleet(fleet: dict[str, Any], now: int) -> None:
-    """Print the machines, and what is in the way."""
-    print_machines(fleet, now)
-    for line in trouble_lines(fleet):
-        click.echo(f"! {line}")
+        print_json({"fleet": fleet, "now": node["now"]})
+    else:
+        print_machines(fleet, node["now"])
 
 
 @click.command(short_help="Say whose machine it is.")
@@ -57,7 +52,12 @@ def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) ->
         with signed_in(place, terminal) as page:
             path = ("machines", machine["machine"]["id"], "person")
             fleet = page.put(*path, body={"person": person})
-    _report(fleet, f"{named(machine)} speaks for {visible_line(person)} now.", as_json=as_json)
+    _report(
+        fleet,
+        f"{named(machine)} speaks for {visible_line(person)} now. To sign in there, open its page"
+        " and type\nthe six digits it shows where they are signed in already.",
+        as_json=as_json,
+    )
 
 
 @click.command(short_help="Remove a machine for good.")
@@ -95,7 +95,8 @@ def remove(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
 def leave(place: Place, *, yes: bool, as_json: bool) -> None:
     """Leave: this machine becomes a fleet of its own again. For owners.
 
-    Says what will happen and asks y/N.
+    Says what will happen and asks y/N. The recovery words of the new fleet are shown on
+    the terminal, once.
 
     Example: askmesh node leave
     """
@@ -105,8 +106,28 @@ def leave(place: Place, *, yes: bool, as_json: bool) -> None:
         lines = [f"- {visible_line(line)}" for line in consequences["sentences"]]
         terminal.show(["", *lines, ""])
         _confirm(terminal, "Leave the fleet?", yes=yes)
-        fleet = page.post("leaving", body={})
-    _report(fleet, "This machine has left; it is a fleet of its own now.", as_json=as_json)
+        left = page.post("leaving", body={})
+        if left["recovery_words"]:
+            _show_words(terminal, left["recovery_words"])
+    _report(left["fleet"], "This machine has left; it is a fleet of its own now.", as_json=as_json)
+
+
+def _show_words(terminal: Terminal, words: list[str]) -> None:
+    """Show the words that get a lost fleet back; never on standard output or in JSON."""
+    numbered = [f"{number:>4}. {visible_line(word)}" for number, word in enumerate(words, 1)]
+    terminal.show(
+        [
+            "",
+            "Recovery words of this machine's new fleet. They are shown this once:",
+            "",
+            *numbered,
+            "",
+            "Write them down on paper and keep them away from this machine. Whoever has them",
+            "can sign in as you: clear this window afterwards.",
+        ]
+    )
+    with contextlib.suppress(Stop):  # the terminal was closed, and the machine has left by now
+        terminal.ask("Enter when they are written down:")
 
 
 @click.group(short_help="Give or take back a machine's address.")
@@ -154,7 +175,7 @@ def drop(place: Place, *, name: str, where: str, as_json: bool) -> None:
 
 
 def _machine(place: Place, typed: str) -> dict[str, Any]:
-    return find_machine(place.node()["fleet"], typed)
+    return find_machine(fleet_of(place.node()), typed)
 
 
 def _removal(machine: dict[str, Any]) -> list[str]:

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import math
+import signal
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,8 +13,9 @@ import click
 from node.bridge.client import NodeAway, Refused
 from node.cli.durations import span
 from node.cli.node_join import join_by
-from node.cli.page import Page
+from node.cli.page import Page, has_person
 from node.cli.place import Place, pass_place
+from node.cli.running import need_serving
 from node.cli.stop import JSON_META, Stop
 from node.cli.terminal import Terminal, signed_in
 from sync.decide.visible import visible_line
@@ -33,67 +36,71 @@ def _note_json(context: click.Context, _parameter: click.Parameter, value: bool)
 @click.argument("code", metavar="[CODE]", required=False)
 @click.option("--host", metavar="HOST:PORT", help="Where the code is shown, as written there.")
 @click.option("--yes", is_flag=True, help="Join without asking y/N.")
-@click.option("--print-code", is_flag=True, help="Print the code to standard output too.")
 @click.option(
-    "--json", "as_json", is_flag=True, callback=_note_json, help="Print one JSON object a line."
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=_note_json,
+    help="Print one JSON object a line: the first has the code.",
 )
 @pass_place
-def pair(
-    place: Place,
-    *,
-    code: str | None,
-    host: str | None,
-    yes: bool,
-    print_code: bool,
-    as_json: bool,
-) -> None:
+def pair(place: Place, *, code: str | None, host: str | None, yes: bool, as_json: bool) -> None:
     """Show a one-time code, and wait until another machine has used it.
 
-    With CODE, on the other machine: join the machine that shows it, exactly as
-    `askmesh node join CODE` does. The code lives ten minutes and is used up by the
-    first try, right or wrong. Ctrl-C withdraws it.
+    The other machine uses it with `askmesh node pair CODE`, or with `askmesh node join`,
+    which asks for the code. It lives ten minutes and is used up by the first try, right
+    or wrong. Ctrl-C withdraws it. Needs your passphrase. For owners and admins.
 
     Example: askmesh node pair
 
     Example: askmesh node pair K7QF-9M2D-XW4T-H --host 192.168.1.20:40211
     """
     if code is not None or host is not None:
-        if print_code:
-            raise click.UsageError("--print-code is for the machine that shows the code.")
         join_by(place, code=code, host=host, yes=yes, as_json=as_json)
         return
     if yes:
         raise click.UsageError("--yes is for the machine that uses a code: give the code.")
+    if not has_person(need_serving(place.home).web_port):
+        raise Stop(
+            "Nobody has ever signed in on this machine, so it cannot let another one in.",
+            hint="To use the code that another machine shows, run: askmesh node join",
+            code="not_allowed",
+        )
     with Terminal() as terminal, signed_in(place, terminal) as page, _withdrawn(page):
-        _show_and_wait(place, terminal, page, print_code=print_code, as_json=as_json)
+        _show_and_wait(place, terminal, page, as_json=as_json)
 
 
 @contextlib.contextmanager
 def _withdrawn(page: Page) -> Iterator[None]:
-    """Take the code away when the person does not want to wait any longer."""
+    """Take the code away when nobody waits any longer: Ctrl-C, a closed window, a broken link."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        with contextlib.suppress(NodeAway, Refused):
-            page.delete("pairing")
+        _withdraw(page)
         raise Stop("The code was withdrawn; nothing was paired.", code="stopped") from None
+    except (OSError, NodeAway, Refused):
+        _withdraw(page)
+        raise
 
 
-def _show_and_wait(
-    place: Place, terminal: Terminal, page: Page, *, print_code: bool, as_json: bool
-) -> None:
+def _withdraw(page: Page) -> None:
+    with contextlib.suppress(NodeAway, Refused):
+        page.delete("pairing")
+
+
+def _show_and_wait(place: Place, terminal: Terminal, page: Page, *, as_json: bool) -> None:
     view = page.post("pairing", body={})["pairing"]
     end = time.monotonic() + (view["expires"] - int(place.node()["now"])) / 1000
     terminal.show(_code_lines(view))
     if as_json:
-        _print_line(_without_code(view) | ({"code": view["code"]} if print_code else {}))
-    elif print_code:
-        click.echo(visible_line(view["code"]))
+        _print_line(view)
     view = _wait(terminal, page, view, end)
     if view["state"] != "paired":
         raise Stop(view["sentence"], hint=_again(view), code=_code_of(view))
     if as_json:
-        _print_line(_without_code(view))
+        _print_line(view)
         return
     click.echo(visible_line(view["sentence"]))
     click.echo("Say whose machine it is: askmesh node assign NAME PERSON")
@@ -103,8 +110,9 @@ def _wait(terminal: Terminal, page: Page, view: dict[str, Any], end: float) -> d
     """How the code ended; a countdown moves until then."""
     minted = view["id"]
     while view["state"] == "waiting":
-        left = max(0, int((end - time.monotonic()) * 1000))
-        terminal.restate(f"Waiting for the other machine: {span(left)} left. Ctrl-C withdraws it.")
+        left = max(0, math.ceil(end - time.monotonic()))
+        words = f"Waiting for the other machine: {span(left * 1000)} left. Ctrl-C withdraws it."
+        terminal.restate(words)
         time.sleep(POLL_S)
         found = page.get("pairing")["pairing"]
         if found is None or found["id"] != minted:
@@ -147,13 +155,9 @@ def qr_lines(text: str) -> list[str]:
     ]
 
 
-def _print_line(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value))
-
-
-def _without_code(view: dict[str, Any]) -> dict[str, Any]:
-    """What a program may know; the code stands on the person's terminal."""
-    return {name: view[name] for name in view if name not in {"code", "qr"}}
+def _print_line(view: dict[str, Any]) -> None:
+    """How the code stands, for a program; the picture is for people."""
+    click.echo(json.dumps({name: view[name] for name in view if name != "qr"}))
 
 
 def _code_of(view: dict[str, Any]) -> str:

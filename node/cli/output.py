@@ -6,6 +6,7 @@ Text from agents reaches the screen through `visible` only.
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -49,11 +50,21 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
         table.add_column(head, no_wrap=number != wide, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible_line(cell)) for cell in row))
-    screen = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if screen else PIPED_COLUMNS
-    Console(file=sys.stdout, width=width, highlight=False).print(table)
+    Console(file=sys.stdout, width=_width(), highlight=False).print(table)
 
 
-def plural(count: int, word: str) -> str:
-    """`1 ask`, `2 asks`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def print_wrapped(head: str, text: str) -> None:
+    """Print a text beside its head, folded to the screen."""
+    indent = " " * len(head)
+    line = visible_line(text)
+    for row in textwrap.wrap(line, _width(), initial_indent=head, subsequent_indent=indent):
+        click.echo(row)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_COLUMNS
+
+
+def plural(count: int, word: str, words: str = "") -> str:
+    """`1 ask`, `2 asks`; `words` where an s does not make it many."""
+    return f"{count} {word}" if count == 1 else f"{count} {words or f'{word}s'}"

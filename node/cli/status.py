@@ -5,10 +5,11 @@ from typing import Any
 import click
 
 from node.cli.durations import ago
-from node.cli.fleet_text import print_machines, trouble_lines
-from node.cli.output import json_option, plural, print_json, print_table
+from node.cli.fleet_text import fleet_of, print_machines, told
+from node.cli.output import json_option, plural, print_json, print_table, print_wrapped
 from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
+from node.cli.stop import Stop
 from sync.decide.visible import visible_line
 
 HEADS = ("SESSION", "PROJECT", "GATE", "HEARD", "OPEN", "SAYS")
@@ -30,7 +31,7 @@ def status(place: Place, *, short: bool, privacy: bool, as_json: bool) -> None:
         raise click.UsageError("Say one of --short and --privacy.")
     node = place.node()
     if privacy:
-        _print_privacy(node["privacy"], as_json=as_json)
+        _print_privacy(told(node, "privacy", "what leaves it"), as_json=as_json)
     elif as_json:
         print_json(node | {"home": place.home})
     elif short:
@@ -58,15 +59,21 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
         click.echo(visible_line(f"{name:<9}{text}"))
     for banner in node["banners"]:
         click.echo(visible_line(f"! {banner}"))
-    for line in trouble_lines(node["fleet"]):
-        click.echo(f"! {line}")
     click.echo()
-    print_machines(node["fleet"], node["now"])
+    _print_fleet(node)
     if node["sessions"]:
         click.echo()
         now = node["now"]
         cells = [_session(session, now) for session in node["sessions"]]
         print_table(HEADS, cells, wide=len(HEADS) - 1)
+
+
+def _print_fleet(node: dict[str, Any]) -> None:
+    """The machines; a node too old to tell them still shows all the rest."""
+    try:
+        print_machines(fleet_of(node), node["now"])
+    except Stop as older:
+        click.echo(f"! {older.message} {older.hint}")
 
 
 def _print_privacy(lines: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -75,10 +82,9 @@ def _print_privacy(lines: list[dict[str, Any]], *, as_json: bool) -> None:
         print_json({"privacy": lines})
         return
     for line in sorted(lines, key=lambda line: not line["on"]):
-        head = "leaves" if line["on"] else "stays "
-        click.echo(visible_line(f"{head}  {line['what']}"))
-        click.echo(visible_line(f"        to: {line['to']}"))
-        click.echo(visible_line(f"        {line['how']}"))
+        print_wrapped("leaves  " if line["on"] else "stays   ", line["what"])
+        print_wrapped("        to: ", line["to"])
+        print_wrapped("        ", line["how"])
 
 
 def _people(node: dict[str, Any]) -> str:

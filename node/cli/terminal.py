@@ -7,6 +7,8 @@ import contextlib
 import os
 import socket
 import termios
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self, TextIO
 
@@ -21,6 +23,8 @@ PASSPHRASE_TRIES: Final = 3
 LINES_AT_ONCE: Final = 200
 """A longer text is shown screen by screen: a terminal keeps only so many lines."""
 
+TICK_S: Final = 1.0
+"""How often a line that tells the time moves."""
 
 LINES: Final = 24
 COLUMNS: Final = 80
@@ -48,8 +52,9 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._screen.close()
-        self._keys.close()
+        for stream in (self._screen, self._keys):
+            with contextlib.suppress(OSError):  # a closed window takes its terminal along
+                stream.close()
 
     def show(self, lines: Sequence[str]) -> None:
         """Write lines, screen by screen when they are many. Raises `Stop` when left early.
@@ -77,6 +82,26 @@ class Terminal:
         shown = line[:width]
         self._screen.write(f"\r{shown:<{width}}" if line else f"\r{'':<{width}}\r")
         self._screen.flush()
+
+    @contextlib.contextmanager
+    def busy(self, words: str) -> Iterator[None]:
+        """Show the words and how long it has taken, until the block ends."""
+        ended, started = threading.Event(), time.monotonic()
+
+        def tell() -> None:
+            with contextlib.suppress(OSError):  # a closed window: the block goes on without it
+                while not ended.is_set():
+                    self.restate(f"{words} {time.monotonic() - started:.0f} s")
+                    ended.wait(TICK_S)
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            teller.join()
+            self.restate("")
 
     def ask(self, prompt: str) -> str:
         """What is typed on one line, after the prompt. Raises `Stop` when the terminal ends."""

@@ -18,6 +18,7 @@ from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
+from node.store import receive
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
@@ -73,6 +74,9 @@ class Sweeper:
         unruled = await self._rule_left(now)
         if unruled is not None:
             moments.append(unruled)
+        held = await self._release_held()
+        if held is not None:
+            moments.append(now + held)
         await self._tell_passed(now)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
@@ -124,6 +128,20 @@ class Sweeper:
             return None if at is None else at + UNRULED_MS
         await self._answers.rule_open()
         return None
+
+    async def _release_held(self) -> int | None:
+        """Apply what was stamped too far ahead and is no more; return in how long the next is.
+
+        The wall clock alone says so: it was what held it.
+        """
+        context = self._context
+        due = await context.reader.run(receive.next_release)
+        if due is None:
+            return None
+        left = due - context.clock.times.wall_ms()
+        if left <= 0:
+            await context.writer.run("release", receive.release)
+        return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
         now = transaction.now

@@ -7,11 +7,12 @@ are ruled on in the same transaction, so that an answer given far away waits for
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
-from node.store import exchange, receive
+from node.store import exchange, introduced, receive
 from node.store.transaction import Transaction
 from sync.log.chain import Head
 from sync.log.entry import Entry, sha256
@@ -49,25 +50,14 @@ class StoreLedger:
         return await self._context.reader.run(exchange.vector)
 
     async def members(self) -> list[Member]:
-        """Every other node whose certificate is known."""
+        """Every other node whose certificate is known.
+
+        Those who let this node in are among them before its log names anyone: without a
+        link to them it would never learn the log. Nobody else is linked to on the word of
+        a statement that does not count yet: who brings what it waits for is a member.
+        """
         here = self._context.identity.name
-
-        def read(connection: sqlite3.Connection) -> list[Member]:
-            return [
-                Member(
-                    node=sha256(public_key),
-                    certificate=certificate,
-                    name=name,
-                    removed=removed is not None,
-                )
-                for public_key, certificate, name, removed in connection.execute(
-                    "SELECT public_key, certificate, name, removed FROM node"
-                    " WHERE id != ? AND certificate IS NOT NULL",
-                    (here,),
-                )
-            ]
-
-        return await self._context.reader.run(read)
+        return await self._context.reader.run(partial(_members, here=here))
 
     async def read(self, wanted: Wanted, *, entries: int, size: int) -> list[Entry]:
         """A stretch of one log."""
@@ -160,3 +150,25 @@ class StoreLedger:
                 transaction.change("ask", ask)
 
         await self._context.writer.run("blob", job)
+
+
+def _members(connection: sqlite3.Connection, *, here: str) -> list[Member]:
+    stated = [
+        Member(
+            node=sha256(public_key),
+            certificate=certificate,
+            name=name,
+            removed=removed is not None,
+        )
+        for public_key, certificate, name, removed in connection.execute(
+            "SELECT public_key, certificate, name, removed FROM node"
+            " WHERE id != ? AND certificate IS NOT NULL",
+            (here,),
+        )
+    ]
+    named = [
+        Member(node=one.node, certificate=one.certificate, name=one.name)
+        for one in introduced.known(connection)
+        if node_name(one.node) != here
+    ]
+    return stated + named

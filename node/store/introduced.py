@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from node.store import derive
 from node.store.transaction import Transaction
 from sync.log.entry import sha256
 
@@ -35,19 +36,31 @@ def keep(transaction: Transaction, members: Sequence[Introduced]) -> None:
     transaction.keep(INTRODUCED, msgspec.json.encode(members) if members else None)
 
 
-def known(connection: sqlite3.Connection) -> list[Introduced]:
-    """Return those whom the log does not name yet."""
+def listed(connection: sqlite3.Connection) -> list[Introduced]:
+    """Return all whom the pairing named."""
     row = connection.execute("SELECT value FROM local WHERE name = ?", (INTRODUCED,)).fetchone()
-    if row is None:
+    return [] if row is None else msgspec.json.decode(row[0], type=list[Introduced])
+
+
+def known(connection: sqlite3.Connection) -> list[Introduced]:
+    """Return those whom the log does not name yet: to be linked to, and their entries taken.
+
+    Who let this node in stated so knowing all whom it named: once that statement counts
+    here, nobody belongs whom the log does not name, whatever the pairing said. Then only a
+    certificate that the log still lacks is taken from here.
+    """
+    members = listed(connection)
+    if not members:
         return []
     stated = {
-        public_key
-        for (public_key,) in connection.execute(
-            "SELECT public_key FROM node WHERE certificate IS NOT NULL OR removed IS NOT NULL"
+        bytes(public_key): bool(complete)
+        for public_key, complete in connection.execute(
+            "SELECT public_key, certificate IS NOT NULL OR removed IS NOT NULL FROM node"
         )
     }
-    members = msgspec.json.decode(row[0], type=list[Introduced])
-    return [member for member in members if member.public_key not in stated]
+    here = connection.execute("SELECT value FROM local WHERE name = ?", (derive.NODE,)).fetchone()
+    settled = here is not None and any(sha256(public_key) == here[0] for public_key in stated)
+    return [member for member in members if not stated.get(member.public_key, settled)]
 
 
 def key(connection: sqlite3.Connection, author: bytes) -> bytes | None:

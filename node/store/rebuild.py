@@ -106,7 +106,7 @@ class _Replay:
                 with contextlib.suppress(BadEntry):
                     key = read(reads, facts).node_key
                     self._keys[sha256(key)] = key
-        self._keys |= {one.node: one.public_key for one in introduced.known(self._fresh)}
+        self._keys |= {one.node: one.public_key for one in introduced.listed(self._fresh)}
 
     def _wrong(self, entry: Entry, stored: bytes, copied: Sequence[object]) -> list[str]:
         """Return what is wrong with an entry and its place. Raises `BadEntry`."""

@@ -66,6 +66,10 @@ class Screen:
         """Type a line and Enter."""
         os.write(self._master, f"{line}\n".encode())
 
+    def end_of_file(self) -> None:
+        """Press Ctrl-D."""
+        os.write(self._master, b"\x04")
+
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         os.write(self._master, b"\x03")

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tests.node.cli.screen import Screen
 from web.views import (
     FleetMachine,
     FleetView,
@@ -98,16 +99,24 @@ class ScriptedNode:
         self.has_person = True
         self.fleet = fleet(HERE_ROW, THERE_ROW)
         self.privacy: list[PrivacyLine] = []
+        self.older = False
+        """It runs a version that tells nothing of other machines."""
         self.replies: dict[str, list[Any]] = {}
         """`METHOD /path` → replies in order; the last one stays. An int with a sentence
         refuses: `(409, "code", "sentence")`."""
         self.sent: list[tuple[str, Any]] = []
         """Every change that was sent, without sessions."""
+        self.silent = ""
+        """`METHOD /path` that gets no reply until the end."""
+        self.broken = ""
+        """`METHOD /path` that is cut off instead of a reply."""
+        self.ended = threading.Event()
         self.sessions = 0
         self._lock = threading.Lock()
 
     def status(self) -> dict[str, Any]:
         """What `GET /agent/node` gives."""
+        told = {"fleet": plain(self.fleet), "privacy": plain(self.privacy)}
         return {
             "pid": 1,
             "version": "0.2.0",
@@ -122,9 +131,7 @@ class ScriptedNode:
             "sessions": [],
             "rules": None,
             "banners": [],
-            "fleet": plain(self.fleet),
-            "privacy": plain(self.privacy),
-        }
+        } | ({} if self.older else told)
 
     def reply(self, method: str, path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401
         """Play the part."""
@@ -165,6 +172,12 @@ def _handler(node: ScriptedNode) -> type[BaseHTTPRequestHandler]:
         def _play(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
+            line = f"{self.command} {self.path}"
+            if line == node.broken:
+                return
+            if line == node.silent:
+                node.ended.wait()
+                return
             status, value = node.reply(self.command, self.path, body)
             data = json.dumps(value).encode()
             self.send_response(status)
@@ -175,7 +188,7 @@ def _handler(node: ScriptedNode) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _play
+        do_GET = do_POST = do_PUT = do_DELETE = _play  # noqa: N815 - the base's names
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -216,8 +229,15 @@ def scripted_node(home: Path) -> Iterator[ScriptedNode]:
     try:
         yield node
     finally:
+        node.ended.set()
         for server in servers:
             server.shutdown()
             server.server_close()
         for thread in threads:
             thread.join()
+
+
+def sign_in(screen: Screen) -> None:
+    """Type the passphrase when it is asked for."""
+    screen.expect("Passphrase:")
+    screen.type(PASSPHRASE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from node.store import exchange, receive
+from node.store import exchange, membership_tables, receive
 from node.store.blobs import Blobs
 from node.store.receive import Received, frozen
 from node.store.transaction import Transaction
@@ -24,7 +24,7 @@ from sync.log.facts import (
     pack_text,
 )
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name
+from sync.log.names import ask_name, node_name
 from sync.log.vector import Wanted
 from tests.node.store.stores import Kept, let_in, looked, writing
 from tests.sync.log.entries import SALT, entry, head_of, key
@@ -135,26 +135,58 @@ async def test_nobody_unknown_and_no_other_fleet_is_stored(here: Kept) -> None:
     assert asks(here) == []
 
 
+def letting_in(kind: EntryType, heads: list[bytes], by: str) -> bytes:
+    """The facts of a statement that names the stranger's key."""
+    own = STRANGER.public
+    facts: Part = (
+        GenesisFacts(heads=heads, node_key=own, recovery_key=own, machine="evil", at=1)
+        if kind is EntryType.GENESIS
+        else MemberFacts(heads=heads, node_key=own, certificate=b"c", machine="evil", by=by, at=1)
+    )
+    return pack_facts(facts)
+
+
+async def heads_of(here: Kept) -> list[bytes]:
+    """What a statement made now names."""
+    return await here.writer.run("heads", lambda job: membership_tables.heads(job.connection))
+
+
 @pytest.mark.parametrize("kind", [EntryType.GENESIS, EntryType.MEMBER])
 async def test_a_stranger_cannot_bring_itself_in(here: Kept, kind: EntryType) -> None:
     """A statement that nobody with the right made brings no key, and no log is taken for it."""
     by, fleet = STRANGER, here.opened.identity.fleet
-    facts: Part = (
-        GenesisFacts(node_key=by.public, recovery_key=by.public, machine="evil", at=1)
-        if kind is EntryType.GENESIS
-        else MemberFacts(node_key=by.public, certificate=b"c", machine="evil", by="ann", at=1)
-    )
-    claim = entry(by=by, kind=kind, facts=pack_facts(facts), fleet=fleet)
+    heads = await heads_of(here)
+    claim = entry(by=by, kind=kind, facts=letting_in(kind, heads, "ann"), fleet=fleet)
     more = entry(head_of(claim), by=by, fleet=fleet)
     before = looked(here.home, "SELECT count(*) FROM entry")
     received = await take(here, [claim, more])
     assert "no member" in (received.kept.trouble or "")
     assert looked(here.home, "SELECT count(*) FROM entry") == before
-    # Nor when a member relays the statement as its own.
-    relayed = entry(by=OTHER, kind=kind, facts=pack_facts(facts), fleet=fleet)
-    received = await take(here, [relayed, more])
-    assert received.kept.trouble is not None
+    # Nor when a member says it, for a person whom nobody named: that is kept, and lets none in.
+    said = entry(by=OTHER, kind=kind, facts=letting_in(kind, heads, "eve"), fleet=fleet)
+    received = await take(here, [said, claim, more])
+    assert "no member" in (received.kept.trouble or "")
+    assert set(received.kept.heads) == {(OTHER.node_id, 0)}
     assert (node_name(by.node_id),) not in looked(here.home, "SELECT id FROM node")
+    assert asks(here) == []
+
+
+async def test_one_batch_may_let_an_author_in_and_bring_its_log(here: Kept) -> None:
+    """The right one counts at once, in whatever order a batch has them."""
+    fleet = here.opened.identity.fleet
+    facts = letting_in(EntryType.MEMBER, await heads_of(here), "ann")
+    said = entry(by=OTHER, kind=EntryType.MEMBER, facts=facts, fleet=fleet)
+    first = AskFacts(number=1, kind="question", agent="a", session="s", project="p", created=1)
+    asked = entry(
+        by=STRANGER,
+        facts=pack_facts(first),
+        text=pack_text(SALT, AskText(title="What?")),
+        fleet=fleet,
+    )
+    received = await take(here, [asked, said])
+    assert received.kept.trouble is None
+    assert set(received.kept.heads) == {(OTHER.node_id, 0), (STRANGER.node_id, 0)}
+    assert asks(here) == [(1,)]
 
 
 @pytest.mark.parametrize("spoiled", [0, 2, 4])
