@@ -151,7 +151,7 @@ def digits_across(signed_in: Machine, new: Machine) -> None:
 
     def waits() -> str | None:
         found = signed_in.person.ok("GET", "/api/sign-ins")["sign_ins"]
-        return next((one["id"] for one in found if one["machine"] == new.name), None)
+        return next((one["id"] for one in found if one.get("machine", new.name) == new.name), None)
 
     name = until(waits, f"{signed_in.name} is told that someone signs in on {new.name}")
     signed_in.person.ok("POST", f"/api/sign-ins/{name}", {"digits": wish["digits"]})
