@@ -5,17 +5,21 @@ loopback, or the switch of a lab (`tests.fleet.lab`) where cables are to be pull
 """
 
 import contextlib
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from node.identity import load_key
+from node.store.rebuild import compare
 from sync.log.names import node_name
 from tests.fleet.crashing import end_holder
+from tests.fleet.history import rows
 from tests.fleet.lab import Host
 from tests.running import HERE, Person, Place, RunningNode, until
 
 OWNER = "Ann"
+HEADS = "SELECT author, log, seq, hash FROM head"
 HASTE: dict[str, float] = {
     "PING_MS": 1_000,
     "DEAD_MS": 3_000,
@@ -117,6 +121,18 @@ def linked(*machines: Machine, seconds: float = 20.0) -> None:
                 )
 
 
+def equal(*machines: Machine, seconds: float = 20.0) -> None:
+    """Wait until all stores hold the same logs; what is derived from them must fit."""
+
+    def same() -> bool:
+        held = [set(rows(one.home, HEADS)) for one in machines]
+        return all(one == held[0] for one in held)
+
+    until(same, f"{[one.name for one in machines]} hold the same", seconds)
+    for one in machines:
+        assert compare(one.home) == [], one.name
+
+
 # --- pairing ------------------------------------------------------------------------------------
 
 
@@ -147,6 +163,7 @@ def pair(owner: Machine, joiner: Machine, *, person: str | None = OWNER) -> None
 def digits_across(signed_in: Machine, new: Machine) -> None:
     """Sign in on `new` by six digits that are typed on the other machine."""
     place = new.node.stranger()
+    until(lambda: place.ok("GET", "/api/hello")["has_person"], "the persons are known there")
     wish = place.ok("POST", "/api/sign-ins")
 
     def waits() -> str | None:
@@ -200,6 +217,19 @@ def machines_of(
     finally:
         for machine in made:
             end(machine.node)
+
+
+def alive(*machines: Machine) -> None:
+    """Start what a test has killed or frozen; wait until each is linked to each."""
+    for machine in machines:
+        process = machine.node.process
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+        else:
+            machine.node.start(wait=False)
+    for machine in machines:
+        machine.node.wait_ready()
+    linked(*machines)
 
 
 def end(node: RunningNode) -> None:
