@@ -27,6 +27,7 @@ HASTE: dict[str, float] = {
     "BACKOFF_FIRST_S": 0.2,
     "BACKOFF_MAX_S": 1.0,
     "CONNECT_S": 1.0,
+    "HANDSHAKE_S": 2.0,
     "TICK_S": 0.25,
     "NETWORK_POLL_S": 0.5,
     "ANNOUNCE_MIN_S": 2.0,
@@ -193,8 +194,12 @@ def machines_of(
     hosts: Sequence[Host] = (),
     mdns: bool = False,
     constants: dict[str, float] | None = None,
+    ahead: dict[str, int] | None = None,
 ) -> Iterator[list[Machine]]:
-    """Started machines that know nothing of each other; ended, however they are, at the end."""
+    """Started machines that know nothing of each other; ended, however they are, at the end.
+
+    `ahead`: by how many milliseconds the clocks of some are wrong, from their beginning.
+    """
     places: list[Place] = [*hosts] or [HERE] * len(names)
     made = []
     for name, place in zip(names, places, strict=True):
@@ -207,6 +212,7 @@ def machines_of(
             place=place,
             constants=HASTE | (constants or {}),
         )
+        node.set_clock(wall_ms=(ahead or {}).get(name, 0))
         made.append(Machine(node))
     try:
         for machine in made:
@@ -247,9 +253,12 @@ def fleet_of(
     hosts: Sequence[Host] = (),
     mdns: bool = False,
     constants: dict[str, float] | None = None,
+    ahead: dict[str, int] | None = None,
 ) -> Iterator[list[Machine]]:
     """Machines of one fleet, all of one owner who is signed in on each, all linked."""
-    with machines_of(folder, *names, hosts=hosts, mdns=mdns, constants=constants) as made:
+    with machines_of(
+        folder, *names, hosts=hosts, mdns=mdns, constants=constants, ahead=ahead
+    ) as made:
         first, *others = made
         first.found()
         for other in others:
