@@ -5,8 +5,9 @@
 The plan: `options` of the node, `clock` (path of 16 bytes: two big-endian signed 64-bit
 offsets in milliseconds, of the wall and of the boot clock, read at every look), `stop`
 (a stop point's name or null) and `stop_after` (how often it is passed before the process
-kills itself there), `limits` (null: the real ones). No flag or variable of askmesh itself
-reaches any of this.
+kills itself there), `limits` (null: the real ones), `constants` (values of `sync.limits`
+that are others for this run: a link that is dead counts as dead sooner). No flag or variable
+of askmesh itself reaches any of this.
 """
 
 import json
@@ -19,9 +20,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from node.clock import SystemTimes
-from node.desk.context import Limits
-from node.process import Options, Seams, run
+PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+
+from sync import limits as constants  # noqa: E402 -- after the path
+
+# Before anything else is imported: modules take the constants they use when they begin.
+for _name, _value in PLAN.get("constants", {}).items():
+    assert hasattr(constants, _name), _name
+    setattr(constants, _name, _value)
+
+from node.clock import SystemTimes  # noqa: E402 -- after the constants
+from node.desk.context import Limits  # noqa: E402 -- after the constants
+from node.process import Options, Seams, run  # noqa: E402 -- after the constants
 
 
 class SteppedTimes(SystemTimes):
@@ -62,14 +72,13 @@ class StopPoint:
 
 def main() -> int:
     """Run the planned node."""
-    plan: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     seams: dict[str, Any] = {
-        "times": SteppedTimes(plan["clock"]),
-        "stop_point": StopPoint(plan.get("stop"), plan.get("stop_after", 0)),
+        "times": SteppedTimes(PLAN["clock"]),
+        "stop_point": StopPoint(PLAN.get("stop"), PLAN.get("stop_after", 0)),
     }
-    if plan.get("limits"):
-        seams["limits"] = Limits(**plan["limits"])
-    return run(Options(**plan["options"]), Seams(**seams))
+    if PLAN.get("limits"):
+        seams["limits"] = Limits(**PLAN["limits"])
+    return run(Options(**PLAN["options"]), Seams(**seams))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from node.bridge.client import NodeAway, call, connect
 
@@ -41,11 +42,39 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Place(Protocol):
+    """Where a node runs: this machine, or one of a lab (`tests.fleet.lab.Host`)."""
+
+    def command(self, *arguments: str) -> tuple[str, ...]:
+        """Return the command that runs another one there."""
+        ...
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Sockets that this thread makes meanwhile are made there."""
+        ...
+
+
+class Here:
+    """This machine itself."""
+
+    def command(self, *arguments: str) -> tuple[str, ...]:
+        """As it stands."""
+        return arguments
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Nothing to do."""
+        return contextlib.nullcontext()
+
+
+HERE = Here()
+
+
 class Person:
     """A browser's worth of HTTP: keeps its cookie, sends what the page sends."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, place: Place = HERE) -> None:
         self.port = port
+        self.place = place
         self.cookie: str | None = None
 
     def send(
@@ -64,6 +93,8 @@ class Person:
         told |= headers or {}
         data = None if method == "GET" else json.dumps({} if body is None else body)
         try:
+            with self.place.inside():
+                connection.connect()
             connection.request(method, path, body=data, headers=told)
             reply = connection.getresponse()
             text = reply.read()
@@ -99,11 +130,31 @@ class Person:
 
 
 class RunningNode:
-    """One data directory and the node process on it."""
+    """One data directory and the node process on it.
 
-    def __init__(self, home: Path, *, web_port: int | None = None) -> None:
+    `constants` are values of `sync.limits` that this node has otherwise (`tests.launcher`).
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        web_port: int | None = None,
+        peer_port: int | None = None,
+        name: str = "testbox",
+        bind: str | None = "127.0.0.1",
+        mdns: bool = False,
+        place: Place = HERE,
+        constants: dict[str, float] | None = None,
+    ) -> None:
         self.home = home
         self.web_port = web_port or free_port()
+        self.peer_port = peer_port or free_port()
+        self.name = name
+        self.bind = bind
+        self.mdns = mdns
+        self.place = place
+        self.constants = constants or {}
         self.process: subprocess.Popen[bytes] | None = None
         self.token = secrets.token_urlsafe(32)
         self.log = home.parent / f"{home.name}.log"
@@ -131,7 +182,7 @@ class RunningNode:
         plan.write_text(json.dumps(seams | self._plan(reading)))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-I", str(LAUNCHER), str(plan)],
+                self.place.command(*prefix, sys.executable, "-I", str(LAUNCHER), str(plan)),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -146,13 +197,15 @@ class RunningNode:
     def _plan(self, sign_in_fd: int) -> dict[str, Any]:
         options = {
             "home": str(self.home),
+            "port": self.peer_port,
             "web_port": self.web_port,
-            "no_mdns": True,
-            "name": "testbox",
+            "bind": self.bind,
+            "no_mdns": not self.mdns,
+            "name": self.name,
             "create": not (self.home / "node.key").exists(),
             "sign_in_fd": sign_in_fd,
         }
-        return {"options": options, "clock": str(self._clock)}
+        return {"options": options, "clock": str(self._clock), "constants": self.constants}
 
     def wait_ready(self) -> None:
         """Return once page and socket are served."""
@@ -228,7 +281,7 @@ class RunningNode:
 
     def person(self) -> Person:
         """A signed-in person: the first one, or by passphrase."""
-        person = Person(self.web_port)
+        person = self.stranger()
         if person.ok("GET", "/api/hello")["has_person"]:
             person.ok("POST", "/api/session", {"passphrase": PASSPHRASE})
         else:
@@ -238,6 +291,10 @@ class RunningNode:
                 {"token": self.token, "name": "Ann", "passphrase": PASSPHRASE},
             )
         return person
+
+    def stranger(self) -> Person:
+        """Someone at its page who is not signed in."""
+        return Person(self.web_port, self.place)
 
     def agent(
         self,

@@ -17,6 +17,7 @@ from node.fleet.ledger import StoreLedger
 from node.fleet.letters import Letters
 from node.fleet.presences import Presences
 from node.fleet.sight import LinkSight
+from node.store import introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
@@ -156,7 +157,8 @@ class Network:
 
     async def _read(self) -> None:
         def read(connection: sqlite3.Connection) -> tuple[dict[bytes, bytes], tuple[bytes, ...]]:
-            keys = {
+            keys = {one.node: one.public_key for one in introduced.known(connection)}
+            keys |= {
                 sha256(public_key): bytes(public_key)
                 for (public_key,) in connection.execute(
                     "SELECT public_key FROM node WHERE removed IS NULL"
@@ -167,10 +169,14 @@ class Network:
 
         with contextlib.suppress(AskmeshError):
             keys, self._homes = await self._context.reader.run(read)
+            fresh = keys.keys() - self._keys.keys()
             self._keys.clear()
             self._keys.update(keys)
             self._book.keep_only(keys)
             self._presences.changed()
+            # A link may be up before its key is known here: what was said then said nothing.
+            for node in fresh & self._linked:
+                self._greet(node)
 
     # --- from the mesh (`sync.net.settings.Callbacks`) --------------------------------------
 
@@ -221,14 +227,18 @@ class Network:
         self._news["fleet", self._context.identity.name if node is None else node_name(node)] = None
         linked = set(self.mesh.linked())
         for fresh in linked - self._linked:
-            self._presences.linked(fresh)
-            if self._on_link is not None:
-                self._run(self._on_link(node_name(fresh)))
+            self._greet(fresh)
         self._moved |= linked ^ self._linked
         if linked != self._linked:
             self._presences.changed()
         self._linked = linked
         self._to_tell.set()
+
+    def _greet(self, node: bytes) -> None:
+        """Tell a machine that is linked what it missed so far."""
+        self._presences.linked(node)
+        if self._on_link is not None:
+            self._run(self._on_link(node_name(node)))
 
     # --- telling the pages -------------------------------------------------------------------
 

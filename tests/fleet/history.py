@@ -2,9 +2,10 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +14,7 @@ from node.store.rebuild import compare
 from sync.log.entry import sha256
 from sync.log.kinds import EntryType
 
+Found = TypeVar("Found")
 GRANTING = (
     EntryType.PERSON,
     EntryType.RULES,
@@ -31,6 +33,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     hash: bytes
     facts: dict[str, Any]
+
+
+def reading(home: Path, question: Callable[[sqlite3.Connection], Found]) -> Found:
+    """Ask a store a question of its own, through a connection that cannot write."""
+    with closing(open_reader(home)) as store:
+        return question(store)
 
 
 def rows(home: Path, sql: str, *values: object) -> list[Any]:
