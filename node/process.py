@@ -29,14 +29,15 @@ from node.desk.answers import Answers
 from node.desk.closing import close
 from node.desk.context import Context, Limits
 from node.desk.gate import GateDesk
-from node.desk.person_desk import PersonDesk
 from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook
 from node.desk.sign_in import SignIns
 from node.desk.signals import Change, Signals
 from node.desk.sweeper import Sweeper
+from node.fleet.desk import Fleet, NodeDesk
 from node.fleet.network import Network
+from node.fleet.pairing import Pairings
 from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
 from node.gate.checker import check
@@ -226,6 +227,18 @@ class Node:
             ),
         )
 
+    def _pairings(self, network: Network) -> Pairings:
+        """Set up pairing; the privacy page says whether a code is shown."""
+        pairings = Pairings(
+            self.context,
+            lambda: network.mesh,
+            bind=self.settings.bind,
+            members_changed=network.members_changed,
+            entered=network.renew,
+        )
+        self.sight.pairing = pairings.waiting
+        return pairings
+
     def _published(self, changes: Sequence[Change]) -> None:
         self.signals.publish(changes)
         if self.links is not None:
@@ -243,12 +256,19 @@ class Node:
         network.serve(self.sign_ins.letter, self.sign_ins.linked)
         rules = RulesStore(self.context)
         reading = Reading(self.context, rules)
-        self.person_desk = PersonDesk(
+        self.person_desk = NodeDesk(
             self.context,
             reading=reading,
             answers=self.answers,
             sign_ins=self.sign_ins,
             rules=rules,
+            pairings=self._pairings(network),
+            fleet=Fleet(
+                members_changed=network.members_changed,
+                entered=network.renew,
+                unacknowledged=network.unacknowledged,
+                privacy=self.sight.privacy,
+            ),
         )
         agents = AgentSide(
             self.context, SessionBook(), reading, self._facts, privacy=self.sight.privacy

@@ -17,6 +17,7 @@ from web.views import (
     FinalView,
     FleetView,
     JoinedView,
+    LeftView,
     Offer,
     PairingView,
     PrivacyLine,
@@ -267,8 +268,11 @@ class MachinesDesk(Protocol):
         """What leaving would do."""
         ...
 
-    async def leave(self, viewer: Viewer) -> FleetView:
-        """Leave: this machine becomes a fleet of its own again, the viewer its owner."""
+    async def leave(self, viewer: Viewer) -> LeftView:
+        """Leave: this machine becomes a fleet of its own again, the viewer its owner.
+
+        The new recovery words are in the reply and nowhere else.
+        """
         ...
 
     async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:

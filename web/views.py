@@ -247,8 +247,8 @@ class PairingView(View, frozen=True, kw_only=True):
 
     id: str
     code: str | None
-    qr: str | None
-    """The QR picture of the code, as SVG text."""
+    qr: list[str] | None = None
+    """The QR picture of the code: rows of 0 and 1; the page's side draws it."""
     expires: int
     state: Literal["waiting", "paired", "failed", "expired", "stopped"]
     sentence: str
@@ -284,6 +284,14 @@ class JoinedView(View, frozen=True, kw_only=True):
     raised_again: int
     """Open asks that were raised again in the new fleet."""
     sentence: str
+
+
+class LeftView(View, frozen=True, kw_only=True):
+    """This machine left its fleet, and is one of its own again."""
+
+    fleet: FleetView
+    recovery_words: list[str]
+    """Of the new fleet; shown once."""
 
 
 class PrivacyLine(View, frozen=True, kw_only=True):

@@ -35,6 +35,8 @@ from web.views import SessionRow
 Place = Literal["page", "terminal"]
 ENTROPY = "recovery_entropy"
 """Kept from genesis until a page that was sent the words is used, then removed."""
+JOINED = "joined"
+"""Name of the local value: this node joined its fleet, so only its owners name persons here."""
 LIFE_MS: dict[str, int] = {
     "page": limits.PAGE_SESSION_MS,
     "terminal": limits.TERMINAL_SESSION_MS,
@@ -64,9 +66,14 @@ class SignIns:
     # --- who is there ------------------------------------------------------------------
 
     async def has_person(self) -> bool:
-        """Whether anyone has ever signed in on this fleet."""
+        """Whether the fleet has persons, as each has that this node has joined."""
         return await self.context.reader.run(
-            lambda connection: connection.execute("SELECT 1 FROM person").fetchone() is not None
+            lambda connection: (
+                connection.execute(
+                    "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
+                ).fetchone()
+                is not None
+            )
         )
 
     async def viewer(self, secret: str) -> Viewer | None:
@@ -131,6 +138,11 @@ class SignIns:
             hashed = await asyncio.to_thread(digest, passphrase, salt)
 
         def job(transaction: Transaction) -> NewSession:
+            if transaction.value(JOINED) is not None:
+                raise NotAllowed(
+                    "This machine has joined a fleet, so its owners say whose it is.",
+                    hint="An owner does so on another machine: askmesh node assign",
+                )
             if transaction.row("SELECT 1 FROM person") is not None:
                 raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
             person = self._id(10)

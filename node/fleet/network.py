@@ -124,6 +124,13 @@ class Network:
         self._news["fleet", self._context.identity.name] = None
         self._to_tell.set()
 
+    def unacknowledged(self) -> bool:
+        """Whether somebody who is linked has not yet acknowledged all there is."""
+        return any(
+            status is not None and status.behind_them
+            for status in map(self.mesh.status, self.mesh.linked())
+        )
+
     def stored(self, entries: Sequence[Entry]) -> None:
         """Entries were committed here: everyone else wants them."""
         if any(entry.header.fleet != self._fleet for entry in entries):

@@ -5,7 +5,7 @@ presence are only asked for single values, which takes no lock.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -64,7 +64,7 @@ class LinkSight:
         self._version = ""
         self._links: Links | None = None
         self._book: PresenceBook | None = None
-        self.pairing = False
+        self.pairing: Callable[[], bool] = lambda: False
         """Whether a code is being shown."""
 
     def look_through(self, links: Links, book: PresenceBook, *, here: bytes, version: str) -> None:
@@ -125,7 +125,7 @@ class LinkSight:
                         (here,),
                     )
                 ],
-                pairing=self.pairing,
+                pairing=self.pairing(),
             )
         )
 

@@ -1,0 +1,179 @@
+"""The persons' desk with all it does on machines: implements `web.desk.NodeDesk`."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+
+from node.desk.answers import Answers
+from node.desk.context import Context
+from node.desk.person_desk import PersonDesk
+from node.desk.reading import Reading
+from node.desk.rules_store import RulesStore
+from node.desk.sign_in import SignIns
+from node.fleet import addresses, joining, machines
+from node.fleet.pairing import Pairings
+from node.store.transaction import Transaction
+from sync.decide.people import Act
+from sync.errors import NotAllowed
+from web.desk import Viewer
+from web.views import (
+    Consequences,
+    FleetView,
+    JoinedView,
+    LeftView,
+    Offer,
+    PairingView,
+    PrivacyLine,
+)
+
+FAREWELL_S = 3.0
+"""How long a leaving machine goes on telling the others before it is gone."""
+
+
+class Fleet:
+    """What the machines' part needs of the links."""
+
+    def __init__(
+        self,
+        *,
+        members_changed: Callable[[], None],
+        entered: Callable[[], Awaitable[None]],
+        unacknowledged: Callable[[], bool],
+        privacy: Callable[[sqlite3.Connection], list[PrivacyLine]],
+    ) -> None:
+        self.members_changed = members_changed
+        self.entered = entered
+        self.unacknowledged = unacknowledged
+        self.privacy = privacy
+
+
+class NodeDesk(PersonDesk):
+    """Persons only; agents have no way to reach it."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        reading: Reading,
+        answers: Answers,
+        sign_ins: SignIns,
+        rules: RulesStore,
+        pairings: Pairings,
+        fleet: Fleet,
+    ) -> None:
+        super().__init__(context, reading=reading, answers=answers, sign_ins=sign_ins, rules=rules)
+        self._pairings = pairings
+        self._fleet = fleet
+
+    async def fleet(self, viewer: Viewer) -> FleetView:  # noqa: ARG002 -- proves a session
+        """Every machine, as this node sees it."""
+        return await self._view()
+
+    # --- pairing ------------------------------------------------------------------------
+
+    async def pairing_begin(self, viewer: Viewer) -> PairingView:
+        """Mint a code."""
+        return await self._pairings.begin(viewer)
+
+    async def pairing(self, viewer: Viewer) -> PairingView | None:
+        """How the last code stands, without the code."""
+        await self._may(viewer)
+        return self._pairings.now()
+
+    async def pairing_stop(self, viewer: Viewer) -> None:
+        """Withdraw the code."""
+        await self._may(viewer)
+        await self._pairings.stop()
+
+    async def pairing_offers(self, viewer: Viewer | None) -> list[Offer]:
+        """Machines near by that show a code."""
+        await self._pairings.check_may_join(viewer)
+        return await self._pairings.offers()
+
+    async def join_consequences(self, viewer: Viewer | None) -> Consequences:
+        """What joining would do."""
+        await self._pairings.check_may_join(viewer)
+        return await self._pairings.consequences()
+
+    async def join(self, viewer: Viewer | None, *, code: str, address: str | None) -> JoinedView:
+        """Join another fleet."""
+        return await self._pairings.join(viewer, code=code, address=address)
+
+    # --- the machines -------------------------------------------------------------------
+
+    async def assign(self, viewer: Viewer, node: str, person: str) -> FleetView:
+        """Say whose machine it is."""
+        return await self._act("assign", lambda job: machines.assign(job, viewer, node, person))
+
+    async def remove_machine(self, viewer: Viewer, node: str) -> FleetView:
+        """Remove a machine."""
+        return await self._act("remove", lambda job: machines.remove(job, viewer, node))
+
+    async def add_address(self, viewer: Viewer, node: str, address: str) -> FleetView:
+        """Give an address of a machine."""
+
+        def job(transaction: Transaction) -> None:
+            machines.acting(transaction, viewer, Act.MACHINES)
+            machine = machines.find(transaction.connection, node)
+            addresses.give(transaction, machine.id, address)
+
+        return await self._act("address", job)
+
+    async def drop_address(self, viewer: Viewer, node: str, address: str) -> FleetView:
+        """Take an address back."""
+
+        def job(transaction: Transaction) -> None:
+            machines.acting(transaction, viewer, Act.MACHINES)
+            machine = machines.find(transaction.connection, node)
+            addresses.drop(transaction, machine.id, address)
+
+        return await self._act("address", job)
+
+    async def leave_consequences(self, viewer: Viewer) -> Consequences:  # noqa: ARG002 -- a session
+        """What leaving would do."""
+        here = self._context.identity.name
+        return await self._context.reader.run(
+            lambda connection: joining.leave_consequences(connection, here)
+        )
+
+    async def leave(self, viewer: Viewer) -> LeftView:
+        """Leave: tell the others while there is time, then be a fleet of one."""
+        consequences = await self.leave_consequences(viewer)
+        if not consequences.allowed:
+            raise NotAllowed(consequences.sentences[0])
+        await self._context.writer.run("leave", lambda job: _leave(job, viewer))
+        loop = asyncio.get_running_loop()
+        end = loop.time() + FAREWELL_S
+        while loop.time() < end and self._fleet.unacknowledged():
+            await asyncio.sleep(0.05)
+        words = await self._context.writer.run("found", lambda job: joining.found_anew(job, viewer))
+        await self._fleet.entered()
+        return LeftView(fleet=await self._view(), recovery_words=words)
+
+    async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:  # noqa: ARG002 -- for all
+        """What leaves this machine."""
+        return await self._context.reader.run(self._fleet.privacy)
+
+    # --- parts ----------------------------------------------------------------------------
+
+    async def _view(self) -> FleetView:
+        now = self._context.clock.now()
+        return await self._context.reader.run(
+            lambda connection: self._context.fleet.view(connection, now)
+        )
+
+    async def _may(self, viewer: Viewer) -> None:
+        await self._context.reader.run(
+            lambda connection: machines.check_may(connection, viewer, Act.MACHINES)
+        )
+
+    async def _act(self, name: str, job: Callable[[Transaction], object]) -> FleetView:
+        await self._context.writer.run(name, job)
+        self._fleet.members_changed()
+        return await self._view()
+
+
+def _leave(transaction: Transaction, viewer: Viewer) -> None:
+    """State the leaving, which only this machine's owner may."""
+    machines.check_may(transaction.connection, viewer, Act.PEOPLE)
+    machines.leave(transaction, viewer)

@@ -1,0 +1,386 @@
+"""Pairing as persons do it: showing a code here, or using the code of another machine.
+
+A code lives in this process only: it is gone with it. Whoever showed it is asked again for
+the right to when the other machine has proved itself.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from node.desk.context import Context
+from node.desk.sign_in import JOINED
+from node.fleet import addresses, joining, machines
+from node.store.introduced import Introduced
+from node.store.transaction import Transaction
+from node.version import VERSION
+from sync.decide.people import Act
+from sync.errors import Conflict, Invalid, NotAllowed, PairingFailed
+from sync.limits import PAIRING_S
+from sync.log.entry import Entry, decode
+from sync.log.facts import MemberFacts
+from sync.log.kinds import EntryType
+from sync.log.names import SHORT, node_name
+from sync.net import pair_dial
+from sync.net.certificate import certificate_of
+from sync.net.discovery import Offered
+from sync.net.ledger import Address
+from sync.net.pair_exchange import End, Ended
+from sync.net.pair_listener import PairListener, Times
+from sync.net.tls import Keyring
+from sync.wire.pairing_code import RANDOM_BYTES, Code, new_code, read_code
+from sync.wire.pairing_failures import Why, at_minter
+from sync.wire.pairing_steps import Admission, Candidate, Me, Welcomed
+from web.desk import Viewer
+from web.views import Consequences, JoinedView, MachineView, Offer, PairingView
+
+FIRST_SYNC_S = 3.0
+"""After joining, how long to wait for the other machine to tell of the fleet."""
+FOUNDING = (
+    "SELECT header, signature, facts, text FROM entry WHERE type = ? AND type < 16 AND fleet = ?"
+    " ORDER BY n LIMIT 1"
+)
+
+
+class Paths(Protocol):
+    """What the links do for pairing (`sync.net.mesh.Mesh`)."""
+
+    async def listen(self) -> int:
+        """Take links, and return where. Raises `OSError`."""
+        ...
+
+    def pairing(self, sid: bytes | None, port: int = 0) -> None:
+        """Announce that a code waits at this port."""
+        ...
+
+    async def offers(self, seconds: float = 2.0) -> list[Offered]:
+        """Return the machines near by that show a code."""
+        ...
+
+    def addresses(self) -> list[str]:
+        """Our own addresses that others can use."""
+        ...
+
+
+class Pairings:
+    """One node's pairing, in both roles; one code at a time."""
+
+    def __init__(
+        self,
+        context: Context,
+        paths: Callable[[], Paths],
+        *,
+        bind: str | None,
+        members_changed: Callable[[], None],
+        entered: Callable[[], Awaitable[None]],
+        times: Times | None = None,
+    ) -> None:
+        self._context = context
+        self._paths = paths
+        self._bind = bind
+        self._members_changed = members_changed
+        self._entered = entered
+        self._times = times
+        self._listener: PairListener | None = None
+        self._view: PairingView | None = None
+        self._joining = asyncio.Lock()
+
+    # --- showing a code ---------------------------------------------------------------------
+
+    async def begin(self, viewer: Viewer) -> PairingView:
+        """Mint a code and wait for the other machine; a code that still waits is withdrawn.
+
+        Raises `NotAllowed`, and `Conflict` when no port can be had.
+        """
+        await self._context.writer.run(
+            "pairing", lambda job: machines.acting(job, viewer, Act.MACHINES)
+        )
+        await self.stop()
+        code = new_code(self._context.random(RANDOM_BYTES))
+        name = self._context.random(8).hex()
+
+        async def admit(candidate: Candidate) -> Admission:
+            return await self._admit(viewer, candidate)
+
+        try:
+            me = self._me(await self._paths().listen())
+            listener = PairListener(
+                Keyring(self._context.identity.key),
+                me,
+                code,
+                admit=admit,
+                ended=lambda ended: self._ended(name, ended),
+                random=self._context.random,
+                bind=self._bind,
+                times=self._times,
+            )
+            port = await listener.open()
+        except OSError as error:
+            self._paths().pairing(None)
+            raise Conflict(
+                f"No port can be opened for the other machine ({error.strerror or error}).",
+                hint="Choose another with askmesh up --port.",
+            ) from None
+        self._listener = listener
+        self._paths().pairing(listener.sid, port)
+        self._view = self._waiting(name, port)
+        return msgspec.structs.replace(self._view, code=code.shown())
+
+    def _waiting(self, name: str, port: int) -> PairingView:
+        life = self._times.code_s if self._times else PAIRING_S
+        return PairingView(
+            id=name,
+            code=None,
+            expires=self._context.clock.now() + int(life * 1000),
+            state="waiting",
+            sentence="Type the code on the other machine within ten minutes. It is good for one"
+            " try, right or wrong.",
+            addresses=[addresses.written(host, port) for host in self._paths().addresses()],
+        )
+
+    def now(self) -> PairingView | None:
+        """How the last code stands, without the code; None: there was none."""
+        return self._view
+
+    def waiting(self) -> bool:
+        """Whether a code waits for another machine."""
+        return self._listener is not None
+
+    async def stop(self) -> None:
+        """Withdraw the code, if one waits."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
+
+    def _me(self, port: int | None, *, alone: bool = True) -> Me:
+        key = self._context.identity.key
+        return Me(
+            key=key,
+            certificate=certificate_of(key),
+            machine=self._context.machine,
+            version=VERSION,
+            port=port,
+            alone=alone,
+        )
+
+    async def _admit(self, viewer: Viewer, candidate: Candidate) -> Admission:
+        """Let a machine in that has proved to know the code. Raises what it is refused with."""
+
+        def job(transaction: Transaction) -> Entry:
+            person = machines.acting(transaction, viewer, Act.MACHINES)
+            known = transaction.row(
+                "SELECT removed FROM node WHERE id = ?", node_name(candidate.node)
+            )
+            if known is not None and known[0] is not None:
+                raise NotAllowed(
+                    f"{candidate.machine} was removed from this fleet (or left it) before, and"
+                    " that cannot be undone: its key is not taken again. Start askmesh there in"
+                    " a new directory (ASKMESH_HOME), which makes a new key, and pair that."
+                )
+            if known is None:
+                _state_member(transaction, candidate, by=person.id)
+            if candidate.port:
+                where = Address(host=candidate.host, port=candidate.port, source="told")
+                addresses.told(transaction, node_name(candidate.node), [where])
+            return _genesis(transaction.connection, transaction.identity.fleet)
+
+        genesis = await self._context.writer.run("admit", job)
+        self._members_changed()
+        port = await self._paths().listen()
+        return Admission(fleet=self._context.identity.fleet, statements=(genesis,), port=port)
+
+    def _ended(self, name: str, ended: Ended) -> None:
+        """A code is over, whichever way."""
+        if self._view is None or self._view.id != name:
+            return
+        candidate = ended.candidate
+        states = {End.PAIRED: "paired", End.FAILED: "failed", End.EXPIRED: "expired"}
+        self._view = msgspec.structs.replace(
+            self._view,
+            state=states.get(ended.end, "stopped"),
+            sentence=f"{ended.sentence} {ended.hint}".strip(),
+            machine=None if candidate is None else _machine(candidate.node, candidate.machine),
+        )
+        self._listener = None
+        self._paths().pairing(None)
+
+    # --- using a code -------------------------------------------------------------------------
+
+    async def check_may_join(self, viewer: Viewer | None) -> None:
+        """Raises `NotAllowed` for who may not join with this machine.
+
+        An owner or admin of its own fleet may; anyone at all, while nobody ever signed in.
+        """
+
+        def read(connection: sqlite3.Connection) -> None:
+            if viewer is not None:
+                machines.check_may(connection, viewer, Act.MACHINES)
+            elif connection.execute(
+                "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
+            ).fetchone():
+                raise NotAllowed("Sign in first: this machine has an owner.")
+
+        await self._context.reader.run(read)
+
+    async def offers(self) -> list[Offer]:
+        """Machines near by that show a code right now."""
+        return [
+            Offer(machine=one.name, address=addresses.written(first.host, first.port))
+            for one in await self._paths().offers()
+            for first in one.addresses[:1]
+        ]
+
+    async def consequences(self) -> Consequences:
+        """What joining would do."""
+        here = self._context.identity.name
+        return await self._context.reader.run(
+            lambda connection: joining.join_consequences(connection, here)
+        )
+
+    async def join(self, viewer: Viewer | None, *, code: str, address: str | None) -> JoinedView:
+        """Join the fleet of the machine that shows `code`.
+
+        Raises `NotAllowed`, `Conflict`, `Invalid` before the code is spent, and
+        `PairingFailed` for all that goes wrong on the way.
+        """
+        await self.check_may_join(viewer)
+        typed = read_code(code)
+        where = await self._where(address)
+        here = self._context.identity.name
+        await self._context.reader.run(lambda one: joining.check_alone(one, here))
+        if self._joining.locked():
+            raise Conflict("This machine is joining a fleet already.", hint="Wait a moment.")
+        async with self._joining:
+            await self.stop()
+            return await self._join(typed, where)
+
+    async def _join(self, code: Code, where: Sequence[Address]) -> JoinedView:
+        raised: list[int] = []
+        paths = self._paths()
+        try:
+            port: int | None = await paths.listen()
+        except OSError:
+            port = None
+
+        async def joined(welcomed: Welcomed) -> None:
+            sponsor = Introduced(
+                public_key=welcomed.node_key,
+                certificate=welcomed.certificate,
+                name=welcomed.machine,
+            )
+
+            def job(transaction: Transaction) -> joining.Entered:
+                entered = joining.enter(
+                    transaction,
+                    fleet=welcomed.fleet,
+                    entries=welcomed.statements,
+                    sponsor=sponsor,
+                )
+                if welcomed.port:
+                    told = Address(host=welcomed.host, port=welcomed.port, source="told")
+                    addresses.told(transaction, node_name(welcomed.node), [told])
+                return entered
+
+            entered = await self._context.writer.run("join", job)
+            raised.append(entered.raised)
+
+        try:
+            welcomed = await pair_dial.dial(
+                self._me(port),
+                where,
+                code,
+                joined=joined,
+                random=self._context.random,
+                times=self._times,
+            )
+        finally:
+            if raised:
+                # Stored: whatever became of the last message, this node is in that fleet.
+                await self._entered()
+            else:
+                paths.pairing(None)
+        return await self._joined_view(welcomed, raised[0])
+
+    async def _where(self, address: str | None) -> list[Address]:
+        """Where the other machine waits. Raises `Invalid`, `PairingFailed`."""
+        if address is not None and address.strip():
+            host, port = addresses.parse(address)
+            return [Address(host=host, port=port, source="given")]
+        found = await self._paths().offers()
+        if not found:
+            raise PairingFailed(
+                "No machine near by shows a code (it was looked for by mDNS).",
+                hint="Give the address that stands below the code there: --host HOST:PORT.",
+            )
+        if len(found) > 1:
+            names = ", ".join(
+                f"{one.name} ({addresses.written(one.addresses[0].host, one.addresses[0].port)})"
+                for one in found
+                if one.addresses
+            )
+            raise Invalid(
+                f"Several machines near by show a code: {names}.",
+                hint="Say which one is meant by its address: --host HOST:PORT.",
+            )
+        return list(found[0].addresses)
+
+    async def _joined_view(self, welcomed: Welcomed, raised: int) -> JoinedView:
+        """Say what this machine belongs to now, if it hears of it soon."""
+        context = self._context
+        here = context.identity.name
+        loop = asyncio.get_running_loop()
+        end = loop.time() + FIRST_SYNC_S
+        known: list[str] = []
+        while loop.time() < end and here not in known:
+            known = await context.reader.run(_members)
+            if here not in known:
+                await asyncio.sleep(0.05)
+        return JoinedView(
+            machine=_machine(welcomed.node, welcomed.machine),
+            machines=max(2, len(known)),
+            raised_again=raised,
+            sentence=(
+                f"This machine belongs to the fleet of {welcomed.machine} now. Until an owner has"
+                " said whose machine it is, nobody can sign in or answer here."
+            ),
+        )
+
+
+def _members(connection: sqlite3.Connection) -> list[str]:
+    return [node for (node,) in connection.execute("SELECT id FROM node WHERE removed IS NULL")]
+
+
+def _machine(node: bytes, name: str) -> MachineView:
+    text = node_name(node)
+    return MachineView(id=text, short=text[:SHORT], name=name)
+
+
+def _state_member(transaction: Transaction, candidate: Candidate, *, by: str) -> None:
+    transaction.append(
+        EntryType.MEMBER,
+        MemberFacts(
+            node_key=candidate.node_key,
+            certificate=candidate.certificate,
+            machine=candidate.machine,
+            by=by,
+            at=transaction.now,
+        ),
+    )
+    node = node_name(candidate.node)
+    if transaction.row("SELECT 1 FROM node WHERE id = ? AND removed IS NULL", node) is None:
+        raise at_minter(Why.REFUSED, machine=candidate.machine)
+    transaction.change("fleet", node)
+
+
+def _genesis(connection: sqlite3.Connection, fleet: bytes) -> Entry:
+    """Return the entry that founded the fleet: what a machine that joins must have first.
+
+    It is the first genesis that came here, which was ours or that of who let us in.
+    """
+    header, signature, facts, text = connection.execute(
+        FOUNDING, (EntryType.GENESIS.value, fleet)
+    ).fetchone()
+    return decode(header, signature, facts, text)
