@@ -26,7 +26,7 @@ export class AddMachine {
       if (this.view?.machine) whose(this.view.machine);
     });
     this.form.buttons.append(this.withdraw, this.assign);
-    this.code = make("output", { class: "digits pairing-code", set: { "aria-label": "Code" } });
+    this.code = make("output", { class: "digits pairing-code", set: { "aria-label": "Code", tabindex: "-1" } });
     this.picture = make("div", { class: "pairing-picture" });
     this.how = make("div", { class: "pairing-how" });
     this.countdown = make("p", { class: "dim", set: { role: "timer", "aria-live": "off" } });
@@ -55,7 +55,8 @@ export class AddMachine {
   async begin() {
     const { pairing } = await wire.beginPairing();
     this.take(pairing);
-    showText(this.status, "The code is shown below; it waits for the other machine.");
+    // Not to a button: a key held down must not withdraw what it has just made.
+    this.code.focus({ preventScroll: true });
   }
 
   async stop() {
@@ -104,7 +105,6 @@ export class AddMachine {
       return;
     }
     if (this.how.childElementCount === 0) this.showCode(view);
-    if (document.activeElement === document.body) this.withdraw.focus({ preventScroll: true });
   }
 
   forget() {

@@ -83,7 +83,7 @@ export class MachinesView {
     this.arrange(fleet.machines);
     show(this.add.element, admin && !fleet.removed);
     show(this.join.element, admin && !fleet.removed);
-    show(this.leave.element, fleet.removed !== null || (me?.role === "owner" && !alone));
+    show(this.leave.element, me?.role === "owner" && (fleet.removed !== null || !alone));
     show(this.others, !this.join.element.hidden || !this.leave.element.hidden);
     this.add.tick();
   }
@@ -111,11 +111,7 @@ export class MachinesView {
 
   /** The recovery words of the new fleet are in this reply and nowhere else. @param {T.LeftView} view */
   hasLeft(view) {
-    const words = view.recovery_words ?? [];
-    if (words.length === 0) location.reload();
-    else {
-      this.element.replaceChildren(recoveryWords(words, null, () => location.reload()));
-      this.element.querySelector("input")?.focus();
-    }
+    this.element.replaceChildren(recoveryWords(view.recovery_words, null, () => location.reload()));
+    this.element.querySelector("input")?.focus();
   }
 }

@@ -157,7 +157,7 @@
  * @property {number} raised_again
  * @property {string} sentence
  *
- * @typedef {{fleet: FleetView, recovery_words: string[] | null}} LeftView
+ * @typedef {{fleet: FleetView, recovery_words: string[]}} LeftView
  * @typedef {{what: string, to: string, on: boolean, how: string}} PrivacyLine
  *
  * @typedef {object} RulesView
