@@ -4,9 +4,9 @@ from typing import Final
 
 from aiohttp import web
 
-from sync.errors import AskmeshError, CallerError, NotFound, TooLarge
+from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooLarge
 from web.asks import AskRoutes
-from web.desk import Desk
+from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
 from web.events import EventRoutes, Pace
@@ -14,6 +14,7 @@ from web.faults import report
 from web.guard import REPLY_HEADERS
 from web.hello import HelloRoutes
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
+from web.machines import MachineRoutes
 from web.replies import ROUTE, Handler, refuse
 from web.routes import ROUTES
 from web.rules import Check, RulesRoutes
@@ -24,7 +25,7 @@ _USUAL_PACE: Final = Pace()
 
 
 def make_app(
-    desk: Desk, *, port: int, check_rules: Check, pace: Pace = _USUAL_PACE
+    desk: NodeDesk, *, port: int, check_rules: Check, pace: Pace = _USUAL_PACE
 ) -> web.Application:
     """Return the page's application; `web.listener` serves it on loopback at `port`."""
     door = Door(desk, port)
@@ -36,6 +37,7 @@ def make_app(
         **AskRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
+        **MachineRoutes(desk, door.cookie).handlers(),
     }
     application = web.Application(
         client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES),
@@ -55,7 +57,8 @@ async def in_one_shape(request: web.Request, handler: Handler) -> web.StreamResp
     """Turn every error into the one shape; what nobody expected is logged without content."""
     try:
         return await handler(request)
-    except CallerError as error:
+    except (CallerError, PairingFailed) as error:
+        # That two machines did not pair is told to who tried; nothing failed inside.
         return refuse(error)
     except AskmeshError as error:
         report(_name(request), error)

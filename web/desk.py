@@ -278,3 +278,7 @@ class MachinesDesk(Protocol):
     async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:
         """What leaves this machine, and to whom. Anyone on this machine may know."""
         ...
+
+
+class NodeDesk(Desk, MachinesDesk, Protocol):
+    """The node, as far as the page goes: what `web.app` serves."""

@@ -20,7 +20,7 @@ class Door:
 
     def add(self, router: web.UrlDispatcher, route: Route, handler: Handler) -> None:
         """Serve a route. Of the page one may also ask for the head only."""
-        path = route.path.replace("{name}", "{name:.+}")
+        path = route.path.replace("{name}", "{name:.+}").replace("{node}", "{node:[^/]+}")
         router.add_route(route.method, path, handler)
         if route.page or route.path == "/healthz":
             router.add_route("HEAD", path, handler)
@@ -50,11 +50,15 @@ class Door:
         if route is not None:
             request[ROUTE] = route
             if route.access is not Access.PUBLIC:
-                viewer = await self.viewer(request)
-                if viewer is None:
-                    raise SignInNeeded(hint="Sign in on the page first.")
-                request[VIEWER] = viewer
+                await self._let_in(request, route)
         return await handler(request)
+
+    async def _let_in(self, request: web.Request, route: Route) -> None:
+        viewer = await self.viewer(request)
+        if viewer is not None:
+            request[VIEWER] = viewer
+        elif route.access is not Access.FIRST or await self._desk.has_person():
+            raise SignInNeeded(hint="Sign in on the page first.")
 
 
 def plain(request: web.Request) -> Headers:

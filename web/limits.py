@@ -59,5 +59,14 @@ NAME_CHARACTERS: Final = 64
 SECRET_CHARACTERS: Final = 512
 """24 recovery words have fewer than 220; what is longer only makes hashing dearer."""
 
+MACHINE_CHARACTERS: Final = 80
+"""A machine's name has at most 64, its full id 52."""
+
+CODE_CHARACTERS: Final = 128
+"""A pairing code has fewer than 32; people type spaces and hyphens into it."""
+
+ADDRESS_CHARACTERS: Final = 300
+"""A host name has at most 253, then a colon and a port."""
+
 SINCE_DIGITS: Final = 15
 """A change a microsecond for thirty years; and a browser still counts it exactly."""

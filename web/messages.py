@@ -7,12 +7,31 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from web.limits import NAME_CHARACTERS, SECRET_CHARACTERS, WHERE_CHARACTERS
-from web.views import AskView, FinalView, Me, RulesView, SessionRow
+from web.limits import (
+    ADDRESS_CHARACTERS,
+    CODE_CHARACTERS,
+    ID_CHARACTERS,
+    NAME_CHARACTERS,
+    SECRET_CHARACTERS,
+    WHERE_CHARACTERS,
+)
+from web.views import (
+    AskView,
+    FinalView,
+    Me,
+    Offer,
+    PairingView,
+    PrivacyLine,
+    RulesView,
+    SessionRow,
+)
 
 Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
 Secret = Annotated[str, msgspec.Meta(max_length=SECRET_CHARACTERS)]
 Where = Annotated[str, msgspec.Meta(max_length=WHERE_CHARACTERS)]
+Code = Annotated[str, msgspec.Meta(max_length=CODE_CHARACTERS)]
+Address = Annotated[str, msgspec.Meta(max_length=ADDRESS_CHARACTERS)]
+Person = Annotated[str, msgspec.Meta(max_length=ID_CHARACTERS)]
 SixDigits = Annotated[str, msgspec.Meta(pattern="^[0-9]{6}$", max_length=6)]
 
 
@@ -77,6 +96,26 @@ class NewRules(Taken, frozen=True, kw_only=True):
     """The version the person saw in force; null when there was none."""
 
 
+class Joining(Taken, frozen=True, kw_only=True):
+    """Whose fleet to join: the one of the machine that shows this code."""
+
+    code: Code
+    address: Address | None = None
+    """`host:port` as shown below the code; null: look for it near by."""
+
+
+class MachinePerson(Taken, frozen=True, kw_only=True):
+    """Whose machine it is: a person's id or name."""
+
+    person: Person
+
+
+class MachineAddress(Taken, frozen=True, kw_only=True):
+    """Where a machine can be reached: `host:port`."""
+
+    address: Address
+
+
 class Health(Given, frozen=True, kw_only=True):
     """The node serves."""
 
@@ -137,6 +176,8 @@ class WaitingSignIn(Given, frozen=True, kw_only=True):
     """Only for the new place."""
     expires: int
     where: str
+    machine: str
+    """Where the new place is: this machine's name, or another's."""
     state: Literal["waiting", "approved", "refused", "expired"]
 
 
@@ -177,6 +218,34 @@ class RulesChecked(Given, frozen=True, kw_only=True):
 
     ok: bool
     errors: list[RuleProblem]
+
+
+class ShownCode(Given, frozen=True, kw_only=True):
+    """A code that was just made; this reply alone has it."""
+
+    pairing: PairingView
+
+
+class LastCode(Given, frozen=True, kw_only=True):
+    """How the last code stands, without the code; null when there was none."""
+
+    pairing: PairingView | None
+
+
+class Done(Given, frozen=True, kw_only=True):
+    """It was done; there is no more to say: `{}`."""
+
+
+class Offers(Given, frozen=True, kw_only=True):
+    """Machines near by that show a code right now."""
+
+    offers: list[Offer]
+
+
+class Privacy(Given, frozen=True, kw_only=True):
+    """What leaves this machine, and to whom."""
+
+    lines: list[PrivacyLine]
 
 
 class Beat(Given, frozen=True, kw_only=True):

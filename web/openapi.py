@@ -51,7 +51,7 @@ def _operation(route: Route, names: Names) -> dict[str, Any]:
         "operationId": route.name,
         "summary": route.summary,
         "x-answers-or-grants": route.grants,
-        "security": [{"session": []}] if route.access is Access.PERSON else [],
+        "security": _SECURITY[route.access],
         "responses": _responses(route, names),
     }
     if route.media == "text/event-stream":
@@ -74,7 +74,7 @@ def _operation(route: Route, names: Names) -> dict[str, Any]:
 def _parameters(route: Route) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in ("id", "name")
+        for name in ("id", "name", "node")
         if f"{{{name}}}" in route.path
     ]
     if route.name == "events":
@@ -101,6 +101,12 @@ def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
+_SECURITY: Final[dict[Access, list[dict[str, list[str]]]]] = {
+    Access.PUBLIC: [],
+    Access.PERSON: [{"session": []}],
+    # Either a session, or nothing at all while nobody ever signed in.
+    Access.FIRST: [{"session": []}, {}],
+}
 _CHANGE_PARAMETER: Final = {
     "name": "X-Askmesh",
     "in": "header",

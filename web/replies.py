@@ -19,7 +19,8 @@ RecordType = TypeVar("RecordType", bound=msgspec.Struct)
 Result = TypeVar("Result")
 
 VIEWER: Final = web.RequestKey("viewer", Viewer)
-"""Whose request it is; there on every route of a person."""
+"""Whose request it is: there on every route of a person, and missing on a `FIRST` one while
+nobody ever signed in."""
 
 ROUTE: Final = web.RequestKey("route", Route)
 

@@ -57,8 +57,44 @@ def change(n: int) -> views.Change:
     return views.Change(n=n, now=NOW, topic="ask", ref=ASK)
 
 
+CODE = "7KQF-2M4N-PWXR"
+
+
+def fleet_view() -> views.FleetView:
+    row = views.FleetMachine(
+        machine=MACHINE,
+        here=True,
+        state="here",
+        seen=NOW,
+        seen_by=None,
+        address=None,
+        round_trip_ms=None,
+        behind_us=0,
+        behind_them=0,
+        version="0.0.1",
+        skew_ms=None,
+        trouble=None,
+        persons=["Ann"],
+        given=[],
+        joined=NOW,
+    )
+    return views.FleetView(fleet="00" * 16, machines=[row], port=None, mdns="off", removed=None)
+
+
+def pairing_view(**changed: object) -> views.PairingView:
+    fields: dict[str, Any] = {
+        "id": "p1",
+        "code": CODE,
+        "expires": NOW + 600_000,
+        "state": "waiting",
+        "sentence": "Type it there.",
+        "addresses": ["192.168.1.10:40211"],
+    }
+    return views.PairingView(**fields | changed)
+
+
 class DeskDouble:
-    """Fits `web.desk.Desk`. `done` holds every change that was asked for, by anyone."""
+    """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
     machine = "testbox"
@@ -69,6 +105,7 @@ class DeskDouble:
         self.read: list[str] = []
         self.known: dict[str, Viewer] = {SECRET: ANN}
         self.people = True
+        self.pairing_shown: views.PairingView | None = None
         self.failing: BaseException | None = None
         self.changes_to_send: asyncio.Queue[views.Change | Exception | None] = asyncio.Queue()
         self.streams = 0
@@ -201,9 +238,7 @@ class DeskDouble:
             asks=[ask_view()],
             sessions=[],
             rules=None,
-            fleet=views.FleetView(
-                fleet="00" * 16, machines=[], port=None, mdns="off", removed=None
-            ),
+            fleet=fleet_view(),
             counts=views.Counts(needs_me=1, open=1, unread=0),
             banners=[],
         )
@@ -251,6 +286,62 @@ class DeskDouble:
         return views.RulesView(
             name=name, version="v" * 12, applied_at=NOW, applied_by="Ann", count=0, source=source
         )
+
+    # --- machines ---------------------------------------------------------------------------
+
+    async def fleet(self, viewer: Viewer) -> views.FleetView:
+        return fleet_view()
+
+    async def pairing_begin(self, viewer: Viewer) -> views.PairingView:
+        await self._do("pairing_begin", viewer.person)
+        return pairing_view()
+
+    async def pairing(self, viewer: Viewer) -> views.PairingView | None:
+        return self.pairing_shown
+
+    async def pairing_stop(self, viewer: Viewer) -> None:
+        await self._do("pairing_stop", viewer.person)
+
+    async def pairing_offers(self, viewer: Viewer | None) -> list[views.Offer]:
+        self.read.append(f"pairing_offers {viewer and viewer.person}")
+        return [views.Offer(machine="attic", address="192.168.1.20:40211")]
+
+    async def join_consequences(self, viewer: Viewer | None) -> views.Consequences:
+        self.read.append(f"join_consequences {viewer and viewer.person}")
+        return views.Consequences(allowed=True, sentences=["Everyone is signed out here."])
+
+    async def join(
+        self, viewer: Viewer | None, *, code: str, address: str | None
+    ) -> views.JoinedView:
+        await self._do("join", (viewer and viewer.person, code, address))
+        other = views.MachineView(id="m" * 52, short="mmmm", name="attic")
+        return views.JoinedView(machine=other, machines=2, raised_again=0, sentence="Joined.")
+
+    async def assign(self, viewer: Viewer, node: str, person: str) -> views.FleetView:
+        await self._do("assign", (node, person))
+        return fleet_view()
+
+    async def remove_machine(self, viewer: Viewer, node: str) -> views.FleetView:
+        await self._do("remove_machine", node)
+        return fleet_view()
+
+    async def add_address(self, viewer: Viewer, node: str, address: str) -> views.FleetView:
+        await self._do("add_address", (node, address))
+        return fleet_view()
+
+    async def drop_address(self, viewer: Viewer, node: str, address: str) -> views.FleetView:
+        await self._do("drop_address", (node, address))
+        return fleet_view()
+
+    async def leave_consequences(self, viewer: Viewer) -> views.Consequences:
+        return views.Consequences(allowed=False, sentences=["It is the only one."])
+
+    async def leave(self, viewer: Viewer) -> views.LeftView:
+        await self._do("leave", viewer.person)
+        return views.LeftView(fleet=fleet_view(), recovery_words=WORDS)
+
+    async def privacy(self, viewer: Viewer | None) -> list[views.PrivacyLine]:
+        return [views.PrivacyLine(what="its name", to="the local network", on=True, how="")]
 
 
 def check_rules(source: str) -> list[dict[str, Any]]:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.web.wire import Headers, Served
+from tests.web.wire import BODIES, Headers, Served, address
 from web.guard import cookie_name
 from web.routes import ANSWERING_AND_GRANTING, ROUTES, Access, Route
 
-PERSONS = [route for route in ROUTES if route.access is Access.PERSON]
+PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
+"""Those of `FIRST` among them: the double's fleet has a person unless a test says otherwise."""
+FIRST = [route for route in ROUTES if route.access is Access.FIRST]
 CHANGES = [route for route in ROUTES if route.method != "GET"]
 
 NO_SESSION: dict[str, Callable[[Served], Headers]] = {
@@ -53,6 +55,8 @@ NOT_FROM_THE_PAGE: dict[str, tuple[int, Callable[[Served], Headers]]] = {
     "no X-Askmesh": (403, lambda served: served.headers(X_Askmesh=None)),
 }
 
+JOIN = BODIES["join"]
+
 
 def name(route: Route) -> str:
     return route.name
@@ -69,6 +73,14 @@ def test_the_list_of_answering_and_granting_routes() -> None:
         "end_session",
         "end_other_sessions",
         "mark",
+        "begin_pairing",
+        "stop_pairing",
+        "join",
+        "assign_machine",
+        "remove_machine",
+        "add_address",
+        "drop_address",
+        "leave",
     }
 
 
@@ -85,6 +97,55 @@ async def test_with_an_ended_session(served: Served, route: Route) -> None:
     served.desk.known.clear()
     reply = await served.call(route)
     assert reply.status == 401
+    assert served.desk.done == []
+
+
+@pytest.mark.parametrize("route", PERSONS, ids=name)
+@pytest.mark.parametrize("how", NO_SESSION)
+async def test_before_anyone_signed_in_only_joining_needs_no_session(
+    served: Served, route: Route, how: str
+) -> None:
+    served.desk.people = False
+    reply = await served.call(route, NO_SESSION[how](served))
+    if route in FIRST:
+        assert reply.status == 200
+        return
+    assert (reply.status, reply.error["code"]) == (401, "sign_in_needed")
+    assert (served.desk.done, served.desk.read) == ([], [])
+
+
+async def test_joining_without_a_session_is_told_to_the_desk_as_such(served: Served) -> None:
+    for people, headers, person in (
+        (False, served.headers(Cookie=None), None),
+        (False, served.headers(), "p1"),
+        (True, served.headers(), "p1"),
+    ):
+        served.desk.people = people
+        for route in FIRST:
+            assert (await served.call(route, headers)).status == 200
+        assert served.desk.done.pop() == ("join", (person, JOIN["code"], JOIN["address"]))
+        assert served.desk.read == [f"pairing_offers {person}", f"join_consequences {person}"]
+        served.desk.read.clear()
+
+
+@pytest.mark.parametrize("route", FIRST, ids=name)
+@pytest.mark.parametrize("how", FOREIGN)
+async def test_other_sites_join_nothing_before_anyone_signed_in(
+    served: Served, route: Route, how: str
+) -> None:
+    served.desk.people = False
+    status, headers = FOREIGN[how]
+    bare = [(key, value) for key, value in headers(served) if key != "Cookie"]
+    assert (await served.call(route, bare)).status == status
+    assert (served.desk.done, served.desk.read) == ([], [])
+
+
+@pytest.mark.parametrize("how", NOT_FROM_THE_PAGE)
+async def test_no_form_joins_before_anyone_signed_in(served: Served, how: str) -> None:
+    served.desk.people = False
+    status, headers = NOT_FROM_THE_PAGE[how]
+    bare = [(key, value) for key, value in headers(served) if key != "Cookie"]
+    assert (await served.send("POST", "/api/joining", JOIN, headers=bare)).status == status
     assert served.desk.done == []
 
 
@@ -113,7 +174,7 @@ async def test_not_as_the_page_sends_it(served: Served, route: Route, how: str) 
 async def test_nothing_is_changed_by_another_method(
     served: Served, route: Route, method: str
 ) -> None:
-    path = "/api/asks/kkkk-1/votes" if route.name == "vote" else route.path.replace("{id}", "x")
+    path = "/api/asks/kkkk-1/votes" if route.name == "vote" else address(route)
     await served.send(method, path, headers=served.headers())
     assert served.desk.done == []
 

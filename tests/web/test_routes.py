@@ -18,6 +18,11 @@ from web.routes import ROUTES, Access, Route
 
 DOCUMENT = (ROOT / "docs" / "http.md").read_text()
 OPENAPI: dict[str, Any] = json.loads((ROOT / "web" / "openapi.json").read_text())
+SECURITY: dict[Access, list[dict[str, list[str]]]] = {
+    Access.PUBLIC: [],
+    Access.PERSON: [{"session": []}],
+    Access.FIRST: [{"session": []}, {}],
+}
 ROW = re.compile(
     r"^\| `(GET|POST|PUT|DELETE) ([^`?]+)(\?[^`]*)?` \| (\w+) \| (yes|) *\|", re.MULTILINE
 )
@@ -38,7 +43,7 @@ def test_the_openapi_file_is_whole() -> None:
     assert set(operations) == {(route.method, route.path) for route in ROUTES}
     for route in ROUTES:
         operation = operations[route.method, route.path]
-        assert bool(operation["security"]) is (route.access is Access.PERSON)
+        assert operation["security"] == SECURITY[route.access]
         assert operation["x-answers-or-grants"] is route.grants
     for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(OPENAPI)):
         value: Any = OPENAPI
@@ -98,6 +103,14 @@ def test_what_is_public_is_a_short_list() -> None:
         "sign_in",
         "begin_sign_in",
         "collect_sign_in",
+    }
+
+
+def test_what_needs_no_session_before_anyone_signed_in_is_a_short_list() -> None:
+    assert {route.name for route in ROUTES if route.access is Access.FIRST} == {
+        "pairing_offers",
+        "join_consequences",
+        "join",
     }
 
 

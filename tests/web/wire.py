@@ -155,7 +155,8 @@ async def read_chunk(reader: asyncio.StreamReader) -> bytes:
 def address(route: Route) -> str:
     """An address of a route that the double knows."""
     thing = "kkkk-1" if route.path.startswith("/api/asks") else "wish2"
-    return route.path.replace("{id}", thing).replace("{name}", "app.js")
+    path = route.path.replace("{id}", thing).replace("{name}", "app.js")
+    return path.replace("{node}", "testbox")
 
 
 BODIES: dict[str, Any] = {
@@ -181,6 +182,20 @@ BODIES: dict[str, Any] = {
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},
+    "fleet": None,
+    "begin_pairing": {},
+    "pairing": None,
+    "stop_pairing": {},
+    "pairing_offers": None,
+    "join_consequences": None,
+    "join": {"code": "7KQF-2M4N-PWXR", "address": "127.0.0.1:9"},
+    "assign_machine": {"person": "Ann"},
+    "remove_machine": {},
+    "add_address": {"address": "127.0.0.1:7717"},
+    "drop_address": {"address": "127.0.0.1:7717"},
+    "leave_consequences": None,
+    "leave": {},
+    "privacy": None,
 }
 """A body for each route that is carried out."""
 
