@@ -96,6 +96,8 @@ class StandIn:
         """What is told otherwise of an ask, by its short id."""
         self.replies: dict[str, Reply] = {}
         self.calls: list[tuple[str, Any]] = []
+        self.begun: dict[str, Any] | None = None
+        """The code that waits."""
 
     def says(self, line: str, body: Any, status: int = 200) -> None:  # noqa: ANN401
         """Reply so to e.g. `GET /api/pairing`."""
@@ -132,8 +134,10 @@ class StandIn:
         line = f"{request.method} {unquote(urlsplit(request.url).path)}"
         self.calls.append((line, json.loads(request.post_data or "null")))
         status, body = self.replies.get(line, (200, self.fleet))
-        if line == "GET /api/pairing" and line not in self.replies:
-            body = {"pairing": None}
+        if line == "POST /api/pairing" and status == 200:
+            self.begun = body["pairing"] | {"code": None, "qr": None}
+        elif line == "GET /api/pairing" and line not in self.replies:
+            body = {"pairing": self.begun}
         await route.fulfill(status=status, json=body)
 
 

@@ -25,8 +25,8 @@ export class PrivacyView {
   /** Read it again. */
   async load() {
     try {
-      const { privacy } = await wire.privacy();
-      this.list.replaceChildren(...privacy.map(way));
+      const { lines } = await wire.privacy();
+      this.list.replaceChildren(...lines.map(way));
       show(this.error, false);
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;

@@ -171,6 +171,6 @@ export const wire = {
   leaving: () => call("GET", "/api/leaving"),
   /** @returns {Promise<T.LeftView>} */
   leave: () => call("POST", "/api/leaving"),
-  /** @returns {Promise<{privacy: T.PrivacyLine[]}>} */
+  /** @returns {Promise<{lines: T.PrivacyLine[]}>} */
   privacy: () => call("GET", "/api/privacy"),
 };
