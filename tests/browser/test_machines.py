@@ -169,7 +169,7 @@ async def test_remove_says_what_happens_first(open_page: OpenPage) -> None:
     await expect(studio).to_contain_text("by Ada")
     await expect(studio.locator("summary:visible")).to_have_count(0)
     assert stand_in.sent("DELETE") == [(f"DELETE /api/machines/{STUDIO}", {})]
-    assert await viewer.focused() == "H3 studio"
+    assert await viewer.focused() == "H2 studio"
 
 
 async def test_addresses_are_given_and_dropped(open_page: OpenPage) -> None:
@@ -230,7 +230,7 @@ async def test_join_while_nobody_signed_in(open_page: OpenPage) -> None:
     await join.click()
     await expect(page.get_by_text("in the fleet of studio now")).to_be_visible()
     await expect(page.locator(".steps")).to_contain_text("On studio, an owner says whose")
-    assert await viewer.focused() == "H3 This machine has joined"
+    assert await viewer.focused() == "H2 This machine has joined"
     sent = [body for _, body in stand_in.sent("POST")]
     assert sent == [{"code": CODE, "address": ADDRESS}] * 2
     assert await page.evaluate("window.harm") is None
@@ -296,7 +296,7 @@ async def test_hostile_names_are_only_text(open_page: OpenPage) -> None:
     viewer, stand_in = await full(open_page)
     stand_in.fleet["machines"] = fleet(viewer, HOSTILE)
     await viewer.page.reload()
-    await expect(viewer.page.locator(".machine h3", has_text="<img src=x")).to_contain_text(
+    await expect(viewer.page.locator(".machine h2", has_text="<img src=x")).to_contain_text(
         "U+202E"
     )
     assert "\u202e" not in await viewer.page.locator("#main").inner_text()

@@ -126,7 +126,7 @@ export class JoinFleet {
   /** @param {T.JoinedView} joined */
   showJoined(joined) {
     const name = visibleText(joined.machine.name);
-    const done = make("h3", { class: "joined", text: "This machine has joined", set: { tabindex: "-1" } });
+    const done = make("h2", { class: "joined", text: "This machine has joined", set: { tabindex: "-1" } });
     const said = make("p", { set: { role: "status" } });
     this.form.element.replaceChildren(
       done,

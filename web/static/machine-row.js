@@ -19,7 +19,7 @@ export class MachineRow {
     this.inbox = inbox;
     this.row = row;
     this.drawn = "";
-    this.name = make("h3", { class: "machine-name", set: { dir: "auto" } });
+    this.name = make("h2", { class: "machine-name", set: { dir: "auto" } });
     this.short = make("code", { class: "dim" });
     this.badge = make("span", { class: "badge" });
     this.seen = make("p", { class: "machine-seen dim" });
