@@ -46,7 +46,7 @@ async def fill(viewer: Viewer, node: RunningNode) -> list[str]:
     return [ask["id"] for ask in asks]
 
 
-PLACES = ("", "#agents", "#rules", "#places")
+PLACES = ("", "#agents", "#rules", "#machines", "#places", "#privacy")
 
 
 @pytest.mark.parametrize("width", [360, 768])
@@ -85,6 +85,10 @@ async def go(viewer: Viewer, hash_: str) -> None:
         await viewer.ask.locator(".history").wait_for()
     elif hash_ == "#places":
         await viewer.page.locator(".place").first.wait_for()
+    elif hash_ == "#machines":
+        await viewer.page.locator(".machine").first.wait_for()
+    elif hash_ == "#privacy":
+        await viewer.page.locator(".way").first.wait_for()
 
 
 @pytest.mark.npm

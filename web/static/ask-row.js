@@ -44,7 +44,7 @@ export class AskRow extends HTMLElement {
   /**
    * Show the ask as it stands now.
    * @param {T.AskView} ask
-   * @param {{sending: T.Sending | undefined, now: number, current: boolean, draft: boolean}} view
+   * @param {{sending: T.Sending | undefined, now: number, current: boolean, draft: boolean, here: string}} view
    */
   update(ask, view) {
     if (this.ask === null) {
@@ -61,7 +61,8 @@ export class AskRow extends HTMLElement {
     showText(this.call, call);
     showText(this.agent, ask.agent);
     const branch = ask.branch ? ` · ${ask.branch}` : "";
-    showText(this.place, `${ask.project_name}${branch}`);
+    const where = ask.machine.id === view.here ? "" : ` · on ${ask.machine.name}`;
+    showText(this.place, `${ask.project_name}${branch}${where}`);
     setAttribute(this.place, "title", visibleText(ask.project));
     setAttribute(this.link, "aria-current", view.current ? "true" : null);
     show(this.draft, view.draft && ask.card.open);

@@ -32,8 +32,8 @@ export function emptyDetail() {
   );
 }
 
-/** @param {string} text */
-function command(text) {
+/** A line to be typed in a terminal, to copy. @param {string} text */
+export function command(text) {
   const copy = button("Copy", "quiet", () => {
     void navigator.clipboard.writeText(text).then(
       () => (copy.textContent = "Copied"),

@@ -3,6 +3,7 @@
 
 import { button, make } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
+import { JoinFleet } from "./join-fleet.js";
 import { passphraseFields, readPassphrase } from "./passphrase.js";
 import { wire } from "./wire.js";
 
@@ -43,6 +44,7 @@ export function firstRun(hello, token, done) {
     make("p", { text: `You are the first person on ${hello.machine}. From now on only you, and people you invite, can answer its agents.` }),
     form.element,
     skip,
+    joinPart(),
   );
 }
 
@@ -92,5 +94,12 @@ export function nobodyYet() {
     make("p", { class: "command" }, make("code", { text: "askmesh down" })),
     make("p", { class: "command" }, make("code", { text: "askmesh up" })),
     make("p", { class: "dim", text: "Until then agents can ask, and every ask is kept." }),
+    joinPart(),
   );
+}
+
+/** While nobody has signed in here, there is nobody whose machine joining would take away. */
+function joinPart() {
+  const nothing = () => {};
+  return new JoinFleet({ begun: nothing, failed: nothing }).element;
 }

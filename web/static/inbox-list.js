@@ -74,7 +74,7 @@ export class InboxList {
     if (this.project !== "" && ask.project !== this.project) return false;
     if (this.words.length === 0) return true;
     const text = [
-      ask.short, ask.title, ask.detail, ask.agent, ask.project, ask.branch,
+      ask.short, ask.title, ask.detail, ask.agent, ask.project, ask.branch, ask.machine.name,
       ask.call?.tool, ask.call?.summary, ask.card.sentence, ask.final?.text,
       ...ask.options.map((option) => option.label),
     ].join("\n").toLowerCase();
@@ -86,6 +86,7 @@ export class InboxList {
     const { inbox, drafts } = this.context;
     const now = inbox.now();
     const active = document.activeElement;
+    const here = inbox.node?.machine.id ?? "";
     this.listProjects();
     const filtered = this.project !== "" || this.words.length > 0;
     /** @type {Record<string, AskRow[]>} */
@@ -98,7 +99,7 @@ export class InboxList {
       totals[group] = (totals[group] ?? 0) + 1;
       const { choice, text, because } = drafts.read(ask.id);
       const draft = Boolean(choice || text?.trim() || because?.trim());
-      row.update(ask, { sending: inbox.sending.get(ask.id), now, current: ask.id === current, draft });
+      row.update(ask, { sending: inbox.sending.get(ask.id), now, current: ask.id === current, draft, here });
       if (this.matches(ask)) shown[group]?.push(row);
     }
     this.forget();

@@ -38,6 +38,8 @@ export class Inbox extends EventTarget {
     this.node = null;
     /** @type {string[]} */
     this.banners = [];
+    /** @type {T.FleetView | null} */
+    this.fleet = null;
     /** Asks that exist and are not among `asks`: a snapshot has a limit. */
     this.unshown = { open: 0, needs_me: 0 };
     /** @type {T.LinkStatus} */
@@ -64,6 +66,7 @@ export class Inbox extends EventTarget {
     this.me = state.me;
     this.rules = state.rules;
     this.banners = state.banners;
+    this.fleet = state.fleet;
     const missing = new Set(this.asks.keys());
     /** @type {T.AskView[]} */
     const arrived = [];
@@ -88,6 +91,7 @@ export class Inbox extends EventTarget {
     if (change.n <= this.n) return;
     this.n = change.n;
     this.offset = change.now - Date.now();
+    if (change.fleet) this.fleet = change.fleet;
     if (change.session) this.sessions.set(change.session.id, change.session);
     if (change.ask) {
       this.changedAt.set(change.ask.id, Date.now());
@@ -185,6 +189,12 @@ export class Inbox extends EventTarget {
     return undefined;
   }
 
+  /** @param {T.FleetView} fleet */
+  takeFleet(fleet) {
+    this.fleet = fleet;
+    this.changed();
+  }
+
   changed() {
     this.dispatchEvent(new Event("change"));
   }
@@ -230,8 +240,9 @@ export function groupOf(ask, inbox) {
     state === "not_picked_up" ||
     state === "answered_here" ||
     state === "answered_elsewhere" ||
+    state === "taking_back" ||
     (state === "handed" && ask.final?.outcome === "allowed") ||
-    (state === "outcome_unknown" && inbox.now() - since < UNKNOWN_MS);
+    ((state === "outcome_unknown" || state === "not_seen") && inbox.now() - since < UNKNOWN_MS);
   return underWay ? "waiting" : shut;
 }
 

@@ -16,12 +16,13 @@ const HELP = /** @type {const} */ ([
   ["d", "Go to Deny or Decline; Enter then sends it"],
   ["a", "Go to Allow or Send answer; Enter then sends it"],
   ["Ctrl+Enter", "Send the answer, while writing it"],
-  ["g then i, a, r, p", "Inbox, Agents, Rules, Places"],
+  ["g then i, a, r", "Inbox, Agents, Rules"],
+  ["g then m, p, w", "Machines, Places, what leaves this machine"],
   ["?", "This list"],
 ]);
 
 /** @type {Record<string, string>} */
-const VIEWS = { i: "#inbox", a: "#agents", r: "#rules", p: "#places" };
+const VIEWS = { i: "#inbox", a: "#agents", r: "#rules", m: "#machines", p: "#places", w: "#privacy" };
 
 /** The keyboard. Single keys are inert while typing, and can be switched off. */
 export class Keys {

@@ -3,6 +3,7 @@
 /** @import { Inbox } from "./inbox.js" */
 
 import { button, byId, make, setText, show } from "./elements.js";
+import { summary } from "./fleet-words.js";
 import { clock } from "./time.js";
 import { visibleNodes, visibleText } from "./visible.js";
 
@@ -15,7 +16,8 @@ export class Notices {
     this.inbox = inbox;
     /** @type {string} */
     this.drawn = "";
-    this.signIns = 0;
+    /** @type {T.SignIn[]} */
+    this.signIns = [];
     this.newVersion = "";
     /** @type {T.AskView[]} */
     this.arrived = [];
@@ -26,7 +28,7 @@ export class Notices {
 
   /** @param {T.SignIn[]} wishes */
   showSignIns(wishes) {
-    this.signIns = wishes.filter((wish) => wish.state === "waiting").length;
+    this.signIns = wishes.filter((wish) => wish.state === "waiting");
     this.inbox.changed();
   }
 
@@ -37,25 +39,47 @@ export class Notices {
 
   /** Bring notices and the state of the link up to date. */
   update() {
-    const { link, banners } = this.inbox;
+    const { link, banners, fleet } = this.inbox;
     const lost = `Not connected since ${clock(link.since)}. What you see may be out of date; nothing can be answered until askmesh is back.`;
     setText(byId("link-lost"), lost);
     show(byId("link-lost"), !link.live);
     setText(byId("link-state"), link.live ? "Live" : "Not connected");
     byId("link-state").classList.toggle("lost", !link.live);
-    const key = JSON.stringify([banners, this.signIns, this.newVersion]);
+    this.showFleet();
+    const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
+    const key = JSON.stringify([
+      banners, fleet?.removed, forked.map((row) => row.machine), this.signIns, this.newVersion,
+    ]);
     if (key === this.drawn) return;
     this.drawn = key;
     const rows = banners.map((text) => make("p", { class: "notice tone-warn" }, visibleNodes(text)));
-    if (this.signIns > 0) {
-      const go = make("a", { text: "Type its digits", set: { href: "#places" } });
-      rows.push(make("p", { class: "notice tone-act" }, "A new place wants to sign in as you. ", go));
+    if (fleet?.removed) rows.push(notice("warn", fleet.removed, "What to do", "#machines"));
+    for (const { machine, here } of forked) {
+      const what = here
+        ? "This machine must join its fleet again: its log says two different things. What is asked or answered here reaches nobody."
+        : `${machine.name} must join again: its log says two different things. What it asks cannot be answered until then.`;
+      rows.push(notice("warn", what, "What to do", "#machines"));
+    }
+    if (this.signIns.length > 0) {
+      const [first] = this.signIns;
+      const where = first && first.machine !== this.inbox.node?.machine.name ? ` on ${first.machine}` : "";
+      rows.push(notice("act", `A new place${where} wants to sign in as you.`, "Type its digits", "#places"));
     }
     if (this.newVersion) {
       const reload = button("Reload", "quiet", () => location.reload());
       rows.push(make("p", { class: "notice" }, `askmesh ${this.newVersion} is running now. `, reload));
     }
     byId("notices").replaceChildren(...rows);
+  }
+
+  /** How the fleet stands, in the bar; nothing while this machine is alone. */
+  showFleet() {
+    const { fleet } = this.inbox;
+    const words = summary(fleet);
+    const element = byId("fleet-state");
+    setText(element, words);
+    show(element, words !== "");
+    element.classList.toggle("warn", fleet?.removed != null || words.includes(","));
   }
 
   /** Say once what has arrived; a burst is one sentence. @param {T.AskView[]} asks */
@@ -71,4 +95,10 @@ export class Notices {
     }
     this.arrived.push(...asks);
   }
+}
+
+/** @param {string} tone @param {string} text @param {string} label @param {string} href */
+function notice(tone, text, label, href) {
+  const go = make("a", { text: label, set: { href } });
+  return make("p", { class: `notice tone-${tone}` }, visibleNodes(text), " ", go);
 }

@@ -11,8 +11,10 @@ import { InboxView } from "./inbox-view.js";
 import { Keys } from "./keys.js";
 import { Link } from "./link.js";
 import { Notices } from "./notices.js";
+import { MachinesView } from "./machines-view.js";
 import { Painter } from "./painter.js";
 import { PlacesView } from "./places-view.js";
+import { PrivacyView } from "./privacy-view.js";
 import { RulesView } from "./rules-view.js";
 import { StreamShare } from "./stream-share.js";
 import { visibleText } from "./visible.js";
@@ -21,6 +23,9 @@ import { Refusal, wire } from "./wire.js";
 const TICK_MS = 1_000;
 /** Asks settled one by one after a snapshot that no longer lists them. */
 const SETTLE = 50;
+/** Views without a tab of their own. */
+/** @type {Record<string, string>} */
+const UNDER = { privacy: "machines" };
 
 /** The signed-in page: wires the stream, what is known, and the views. */
 export class Page {
@@ -39,6 +44,12 @@ export class Page {
     this.rules = new RulesView(this.inbox, this.drafts);
     this.places = new PlacesView(this.inbox, signedOut);
     this.places.element.addEventListener("signed-out", () => this.drafts.clearAll());
+    this.machines = new MachinesView(this.inbox, {
+      pause: () => this.pause(),
+      resume: () => this.share.start(),
+      signedOut,
+    });
+    this.privacy = new PrivacyView();
     this.badge = new Badge();
     this.notices = new Notices(this.inbox);
     this.keys = new Keys(this.inboxView);
@@ -46,7 +57,9 @@ export class Page {
       inbox: this.inboxView.element,
       agents: this.agents.element,
       rules: this.rules.element,
+      machines: this.machines.element,
       places: this.places.element,
+      privacy: this.privacy.element,
     };
     byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
@@ -148,6 +161,9 @@ export class Page {
     } else if (change.topic === "people") {
       await this.readSignIns();
       if (!this.places.element.hidden) await this.places.load();
+    } else if (change.topic === "fleet") {
+      if (change.fleet === null) await this.machines.load();
+      if (!this.privacy.element.hidden) await this.privacy.load();
     } else if (change.topic === "node") await this.again();
   }
 
@@ -169,9 +185,13 @@ export class Page {
     const view = ask === undefined && hash in this.views ? hash : "inbox";
     for (const [name, element] of Object.entries(this.views)) {
       show(element, name === view);
-      setAttribute(byId(`tab-${name}`), "aria-current", name === view ? "page" : null);
+      const tab = UNDER[name] === undefined ? byId(`tab-${name}`) : null;
+      const current = name === view || name === UNDER[view];
+      if (tab !== null) setAttribute(tab, "aria-current", current ? "page" : null);
     }
     if (view === "places") void this.places.load();
+    if (view === "machines") void this.machines.load();
+    if (view === "privacy") void this.privacy.load();
     if (view === "inbox") void this.inboxView.open(ask === undefined ? null : decodeURIComponent(ask));
     this.painter.request();
   }
@@ -184,6 +204,7 @@ export class Page {
     if (!this.inboxView.element.hidden) this.inboxView.update();
     if (!this.agents.element.hidden) this.agents.update();
     if (!this.rules.element.hidden) this.rules.update();
+    if (!this.machines.element.hidden) this.machines.update();
   }
 
   tick() {
@@ -195,5 +216,6 @@ export class Page {
     if (passed) this.inbox.changed();
     else if (!this.inboxView.element.hidden) this.inboxView.tick();
     else if (!this.agents.element.hidden) this.agents.update();
+    else if (!this.machines.element.hidden) this.machines.update();
   }
 }

@@ -186,8 +186,8 @@ export class PlacesView {
       await wire.approveSignIn(wish.id, typed);
       await this.load();
     });
-    const what = make("p", {}, make("b", {}, visibleNodes(placeName(wish.where))), " wants to sign in.");
-    const warn = make("p", { class: "dim", text: "Only if it is you, at that place, right now. Three tries." });
+    const what = make("p", {}, make("b", {}, visibleNodes(placeName(wish.where))), " on ", make("b", {}, visibleNodes(wish.machine)), " wants to sign in.");
+    const warn = make("p", { class: "dim", text: "Only if it is you, at that place and machine, right now. Three tries." });
     form.add(what, warn, digits.element);
     form.element.classList.add("wish");
     return form.element;

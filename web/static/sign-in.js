@@ -3,6 +3,7 @@
 
 import { button, make, setText } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
+import { visibleText } from "./visible.js";
 import { Refusal, wire } from "./wire.js";
 
 const COLLECT_MS = 1_000;
@@ -72,7 +73,8 @@ function digitsPart(done) {
     const request = await wire.requestSignIn();
     wish = request.id;
     setText(digits, request.digits ?? "");
-    setText(note, "Type these digits where you are signed in, under Places. They work for two minutes.");
+    const here = request.machine ? ` on ${visibleText(request.machine)}` : "";
+    setText(note, `Type these digits on a page where you are signed in${here} or on another machine of the fleet, under Places. They work for two minutes.`);
     begin.textContent = "Show new digits";
     window.setTimeout(() => void collect(request), COLLECT_MS);
   };
@@ -96,7 +98,8 @@ function digitsPart(done) {
     window.setTimeout(() => void collect(request), COLLECT_MS);
   };
   form.add(
-    make("p", { text: "This place shows six digits; you type them on a page where you are signed in already." }),
+    make("p", { text: "This place shows six digits; you type them on a page where you are signed in already, here or on another machine of the fleet." }),
+    make("p", { class: "dim", text: "Where this machine has just joined a fleet, an owner first says there whose machine it is, under Machines." }),
     digits,
     note,
   );

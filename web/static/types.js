@@ -141,7 +141,7 @@
  * @typedef {object} PairingView
  * @property {string} id
  * @property {string | null} code
- * @property {string | null} qr
+ * @property {string[] | null} qr   rows of 0 and 1
  * @property {number} expires
  * @property {"waiting" | "paired" | "failed" | "expired" | "stopped"} state
  * @property {string} sentence
@@ -157,6 +157,7 @@
  * @property {number} raised_again
  * @property {string} sentence
  *
+ * @typedef {{fleet: FleetView, recovery_words: string[]}} LeftView
  * @typedef {{what: string, to: string, on: boolean, how: string}} PrivacyLine
  *
  * @typedef {object} RulesView
@@ -219,6 +220,7 @@
  * @property {string | null} digits
  * @property {number} expires
  * @property {string} where
+ * @property {string} machine
  * @property {"waiting" | "approved" | "refused" | "expired"} state
  *
  * @typedef {{line: number, reason: string, fix: string}} RuleProblem

@@ -2,6 +2,8 @@
 /** @import * as T from "./types.js" */
 
 const REPLY_MS = 45_000;
+/** Joining derives keys twice and switches the store; slow machines take their time. */
+const JOIN_MS = 120_000;
 /** Bodies that outlive their tab must be small; browsers refuse more than 64 KiB. */
 const KEEPALIVE_BYTES = 60_000;
 
@@ -55,16 +57,17 @@ function keepKey(value) {
  * @param {string} method
  * @param {string} path
  * @param {object} [body]
+ * @param {number} [patience]
  * @returns {Promise<any>}
  */
-async function call(method, path, body) {
+async function call(method, path, body, patience = REPLY_MS) {
   /** @type {RequestInit} */
   const request = {
     method,
     credentials: "same-origin",
     cache: "no-store",
     redirect: "error",
-    signal: AbortSignal.timeout(REPLY_MS),
+    signal: AbortSignal.timeout(patience),
   };
   /** @type {Record<string, string>} */
   const session = sessionKey() ? { "X-Askmesh-Key": sessionKey() } : {};
@@ -89,6 +92,9 @@ async function call(method, path, body) {
 
 /** @param {string} id */
 const ask = (id) => `/api/asks/${encodeURIComponent(id)}`;
+
+/** @param {string} node */
+const machine = (node) => `/api/machines/${encodeURIComponent(node)}`;
 
 /** Every route of the node that the page uses. */
 export const wire = {
@@ -139,4 +145,32 @@ export const wire = {
   /** @param {string} name @param {string} source @param {string | null} replaces */
   applyRules: (name, source, replaces) =>
     call("PUT", "/api/rules", { name, source, replaces }),
+
+  /** @returns {Promise<T.FleetView>} */
+  fleet: () => call("GET", "/api/fleet"),
+  /** @returns {Promise<{pairing: T.PairingView}>}   with the code, this once */
+  beginPairing: () => call("POST", "/api/pairing"),
+  /** @returns {Promise<{pairing: T.PairingView | null}>} */
+  pairing: () => call("GET", "/api/pairing"),
+  stopPairing: () => call("DELETE", "/api/pairing"),
+  /** @returns {Promise<{offers: T.Offer[]}>} */
+  offers: () => call("GET", "/api/pairing/offers"),
+  /** @returns {Promise<T.Consequences>} */
+  joining: () => call("GET", "/api/joining"),
+  /** @param {string} code @param {string | null} address @returns {Promise<T.JoinedView>} */
+  join: (code, address) => call("POST", "/api/joining", { code, address }, JOIN_MS),
+  /** @param {string} node @param {string} person @returns {Promise<T.FleetView>} */
+  assign: (node, person) => call("PUT", `${machine(node)}/person`, { person }),
+  /** @param {string} node @returns {Promise<T.FleetView>} */
+  removeMachine: (node) => call("DELETE", machine(node)),
+  /** @param {string} node @param {string} address @returns {Promise<T.FleetView>} */
+  addAddress: (node, address) => call("POST", `${machine(node)}/addresses`, { address }),
+  /** @param {string} node @param {string} address @returns {Promise<T.FleetView>} */
+  dropAddress: (node, address) => call("DELETE", `${machine(node)}/addresses`, { address }),
+  /** @returns {Promise<T.Consequences>} */
+  leaving: () => call("GET", "/api/leaving"),
+  /** @returns {Promise<T.LeftView>} */
+  leave: () => call("POST", "/api/leaving"),
+  /** @returns {Promise<{lines: T.PrivacyLine[]}>} */
+  privacy: () => call("GET", "/api/privacy"),
 };

@@ -37,6 +37,12 @@ const STATES = {
   outcome_unknown: { word: "Outcome unknown", tone: "warn" },
   taken_back: { word: "Taken back", tone: "quiet" },
   void: { word: "Came to nothing", tone: "quiet" },
+  away: { word: "Machine away", tone: "warn" },
+  kept: { word: "Kept until it is back", tone: "wait" },
+  taking_back: { word: "Taking it back", tone: "wait" },
+  machine_removed: { word: "Machine removed", tone: "warn" },
+  must_rejoin: { word: "Must join again", tone: "warn" },
+  not_seen: { word: "Machine not seen since", tone: "warn" },
 };
 
 /** @type {Record<T.Sending["action"], string>} */
