@@ -49,3 +49,16 @@ async def test_joining_is_offered_while_nobody_signed_in(open_page: OpenPage) ->
     await page.get_by_role("button", name="Join that fleet").click()
     await expect(page.locator(".join .failure")).not_to_be_empty()
     await expect(page.get_by_role("button", name="Join that fleet")).to_be_enabled()
+
+
+async def test_digits_say_on_which_machine(open_page: OpenPage) -> None:
+    viewer = await open_page("#places")
+    other = await open_page(signed_in=False, place="two")
+    await other.page.get_by_text("From a place where I am signed in").click()
+    await other.page.get_by_role("button", name="Show six digits").click()
+    machine = await viewer.page.locator("#machine").inner_text()
+    await expect(other.page.get_by_text(f"signed in on {machine} or on another")).to_be_visible()
+    await expect(viewer.page.locator(".wish")).to_contain_text(f"on {machine} wants to sign in")
+    await expect(viewer.page.locator("#notices")).to_contain_text(
+        "A new place wants to sign in as you."
+    )

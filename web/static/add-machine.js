@@ -2,7 +2,7 @@
 /** @import * as T from "./types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
-import { button, make, setOff, isOff, setText, show } from "./elements.js";
+import { button, make, setText, show } from "./elements.js";
 import { command } from "./empty-state.js";
 import { Form } from "./form.js";
 import { qrPicture } from "./qr.js";
@@ -138,6 +138,5 @@ export class AddMachine {
     if (this.view === null || !this.waiting) return;
     const words = left(this.view.expires, this.inbox.now());
     setText(this.countdown, words === "deadline passed" ? "Its time is over." : words);
-    setOff(this.withdraw, isOff(this.form.submit));
   }
 }

@@ -54,8 +54,7 @@ export function seen(row, now) {
 
 /** @param {T.FleetMachine} row */
 export function whose(row) {
-  if (row.persons.length > 0) return row.persons.join(", ");
-  return row.state === "removed" ? "Nobody" : "Nobody yet: no answer given there counts";
+  return row.persons.join(", ") || "Nobody yet: no answer given there counts";
 }
 
 /** @param {number} ms */
@@ -81,8 +80,9 @@ function behind(row) {
 /** What is known of a machine and its link, as names and values. @param {T.FleetMachine} row @returns {[string, string][]} */
 export function facts(row) {
   /** @type {[string, string][]} */
-  const found = [["Whose", whose(row)]];
+  const found = [];
   if (row.state === "removed") return found;
+  found.push(["Whose", whose(row)]);
   if (!row.here) {
     if (row.address) found.push([row.state === "connected" ? "Address" : "Last address", row.address]);
     if (row.round_trip_ms !== null) found.push(["Round trip", `${row.round_trip_ms.toFixed(1)} ms`]);

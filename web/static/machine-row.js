@@ -35,9 +35,7 @@ export class MachineRow {
       this.seen,
       this.trouble,
       this.facts,
-      this.person.element,
-      this.addresses.element,
-      this.removal.element,
+      make("div", { class: "machine-acts" }, this.person.element, this.addresses.element, this.removal.element),
     );
   }
 

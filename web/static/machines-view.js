@@ -12,6 +12,9 @@ import { MachineRow } from "./machine-row.js";
 import { showText } from "./visible.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
 
+/** Round trips and what is behind change without a word on the stream. */
+const REREAD_MS = 5_000;
+
 /**
  * @typedef {object} Ends
  * @property {() => void} pause   this store is about to be exchanged: follow it no longer
@@ -27,6 +30,7 @@ export class MachinesView {
     this.ends = ends;
     /** @type {Map<string, MachineRow>} */
     this.rows = new Map();
+    this.read = 0;
     this.list = make("ul", { class: "machines", set: { "aria-label": "Machines" } });
     this.how = make("p", { class: "dim" });
     this.mdns = make("p", { class: "hidden-note" });
@@ -54,6 +58,7 @@ export class MachinesView {
 
   /** Read what the stream does not tell. */
   async load() {
+    this.read = Date.now();
     try {
       this.inbox.takeFleet(await wire.fleet());
       if (!this.add.element.hidden) await this.add.load();
@@ -65,6 +70,12 @@ export class MachinesView {
         show(this.error, true);
       } else if (!(error instanceof Unreachable)) throw error;
     }
+  }
+
+  /** Bring what depends on the clock up to date. */
+  tick() {
+    this.update();
+    if (this.inbox.link.live && Date.now() - this.read > REREAD_MS) void this.load();
   }
 
   /** Bring every row up to date. */

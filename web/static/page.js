@@ -216,6 +216,6 @@ export class Page {
     if (passed) this.inbox.changed();
     else if (!this.inboxView.element.hidden) this.inboxView.tick();
     else if (!this.agents.element.hidden) this.agents.update();
-    else if (!this.machines.element.hidden) this.machines.update();
+    else if (!this.machines.element.hidden) this.machines.tick();
   }
 }
