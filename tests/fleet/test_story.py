@@ -181,7 +181,17 @@ def test_the_story(boxes: tuple[Lab, list[Box]]) -> None:
     for box in (desk, laptop, server):
         box.up()
     desk.sign_in_first()
+    three_become_one_fleet(desk, laptop, server)
+    an_answer_from_another_machine_releases_the_agent(desk, laptop, server)
+    the_cable_between_them_is_out(hosts, desk, laptop, server)
+    the_laptop_is_closed_for_a_while(desk, laptop)
+    privacy = desk.run("status", "--privacy")
+    assert "laptop" in privacy
+    assert "server" in privacy
+    the_laptop_is_sold(desk, laptop, server)
 
+
+def three_become_one_fleet(desk: Box, laptop: Box, server: Box) -> None:
     let_in(desk, laptop)
     becomes_anns(desk, laptop)
     let_in(laptop, server)
@@ -194,25 +204,31 @@ def test_the_story(boxes: tuple[Lab, list[Box]]) -> None:
     assert laptop.machines()["server"]["persons"] == []
     assert desk.machines()["laptop"]["persons"] == ["Ann"]
 
-    # An agent on the server asks; Ann is at the laptop.
+
+def an_answer_from_another_machine_releases_the_agent(desk: Box, laptop: Box, server: Box) -> None:
     waiting = asks(server, "Deploy?")
     ended, said = answer(laptop, "Deploy?", "--allow", "--because", "tested")
     assert (ended, "Allowed" in said) == (0, True), said
     reply = told(waiting)
     assert (reply["state"], reply["by"], reply["because"]) == ("allowed", "Ann", "tested")
-    # Resolved there, it is done everywhere.
     server.run("resolve", reply["id"], "--outcome", "deployed")
     until(lambda: "deployed" in desk.run("show", reply["id"]), "the desk shows it", SOON)
 
-    # The cable between the two is out; the answer goes by the desk.
+
+def the_cable_between_them_is_out(hosts: Lab, desk: Box, laptop: Box, server: Box) -> None:
+    """What they say to each other goes by the desk."""
     hosts.cut(laptop.host, server.host)
     waiting = asks(server, "Roll back?")
     ended, said = answer(laptop, "Roll back?", "--deny")
     assert ended in (0, 4), said
-    assert told(waiting, code=1)["state"] == "denied"
+    reply = told(waiting, code=1)
+    assert reply["state"] == "denied"
+    until(lambda: "Denied" in desk.run("show", reply["id"]), "the desk shows it", SOON)
     hosts.heal()
 
-    # The laptop is closed: it is a row, and its agent's question waits.
+
+def the_laptop_is_closed_for_a_while(desk: Box, laptop: Box) -> None:
+    """It is a row like any other, and what its agent asked is answered meanwhile."""
     late = json.loads(laptop.run("ask", "--kind", "question", "--title", "Later?", "--json"))
     until(lambda: "Later?" in desk.run("list", "--all"), "the desk lists it", SOON)
     laptop.run("down")
@@ -223,12 +239,9 @@ def test_the_story(boxes: tuple[Lab, list[Box]]) -> None:
     until(lambda: laptop.machines()["desk"]["state"] == "connected", "it is back", SOON)
     until(lambda: "yes" in laptop.run("show", late["id"]), "the answer has come", SOON)
 
-    # What leaves this machine is written down.
-    privacy = desk.run("status", "--privacy")
-    assert "laptop" in privacy
-    assert "server" in privacy
 
-    # The laptop is sold.
+def the_laptop_is_sold(desk: Box, laptop: Box, server: Box) -> None:
+    """It was away when it was removed; when it is switched on, it is told."""
     laptop.run("down")
     with desk.typed("node", "remove", "laptop") as screen:
         screen.expect("Type its name")
