@@ -7,12 +7,14 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from node.desk import far
 from node.desk.answers import Answers
 from node.desk.context import Context
+from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.letters import Letters
 from node.fleet.presences import Presences
@@ -40,6 +42,14 @@ Linked = Callable[[str], Awaitable[None]]
 _log = logging.getLogger("askmesh.link")
 
 
+class Seen(NamedTuple):
+    """That a machine was running, to be remembered over a restart of this one."""
+
+    at: int
+    by: bytes
+    version: str
+
+
 class Network:
     """Everything of one node that talks to other nodes."""
 
@@ -58,6 +68,7 @@ class Network:
         self._homes: tuple[bytes, ...] = ()
         self._linked: set[bytes] = set()
         self._moved: set[bytes] = set()
+        self._sightings: dict[bytes, Seen] = {}
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -202,6 +213,9 @@ class Network:
         for word in presence.sessions:
             self._news["session", word.id] = None
         self._news["fleet", node] = None
+        own = known.by == presence.node
+        by = self._context.identity.key.node_id if own else known.by
+        self._sightings[presence.node] = Seen(known.heard, by, presence.version)
         self._to_tell.set()
         told = [
             Address(host=word.host, port=word.port, source="told") for word in presence.addresses
@@ -209,9 +223,9 @@ class Network:
         if told:
             self._run(self._told(presence.node, told))
 
-    async def _told(self, node: bytes, addresses: Sequence[Address]) -> None:
+    async def _told(self, node: bytes, told: Sequence[Address]) -> None:
         with contextlib.suppress(AskmeshError):
-            await self.ledger.told(node, addresses)
+            await self.ledger.told(node, told)
 
     def _carried(self, raw: bytes, signature: bytes, source: bytes) -> None:
         try:
@@ -228,11 +242,20 @@ class Network:
         linked = set(self.mesh.linked())
         for fresh in linked - self._linked:
             self._greet(fresh)
+        for gone in self._linked - linked:
+            self._lost(gone)
         self._moved |= linked ^ self._linked
         if linked != self._linked:
             self._presences.changed()
         self._linked = linked
         self._to_tell.set()
+
+    def _lost(self, node: bytes) -> None:
+        """Remember until when a machine was there."""
+        status = self.mesh.status(node)
+        if status is not None and status.last_heard is not None:
+            here = self._context.identity.key.node_id
+            self._sightings[node] = Seen(status.last_heard, here, status.version or "")
 
     def _greet(self, node: bytes) -> None:
         """Tell a machine that is linked what it missed so far."""
@@ -249,17 +272,8 @@ class Network:
             self._to_tell.clear()
             news, self._news = self._news, {}
             moved, self._moved = self._moved, set()
-
-            def job(
-                transaction: Transaction,
-                news: dict[tuple[str, str], None] = news,
-                moved: set[bytes] = moved,
-            ) -> None:
-                for node in moved:
-                    far.tell_cards(transaction, node_name(node))
-                for topic, ref in news:
-                    transaction.change(topic, ref)
-
+            sightings, self._sightings = self._sightings, {}
+            job = partial(_tell, news=news, moved=moved, sightings=sightings)
             try:
                 await self._context.writer.run("links", job)
             except AskmeshError as error:
@@ -275,3 +289,20 @@ class Network:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _log.error("a task of the links failed", exc_info=task.exception())
+
+
+def _tell(
+    transaction: Transaction,
+    *,
+    news: Iterable[tuple[str, str]],
+    moved: Iterable[bytes],
+    sightings: Mapping[bytes, Seen],
+) -> None:
+    for node, seen in sightings.items():
+        addresses.sighted(
+            transaction, node_name(node), seen.at, by=node_name(seen.by), version=seen.version
+        )
+    for node in moved:
+        far.tell_cards(transaction, node_name(node))
+    for topic, ref in news:
+        transaction.change(topic, ref)
