@@ -203,6 +203,7 @@ def machines_of(
 ) -> Iterator[list[Machine]]:
     """Started machines that know nothing of each other; ended, however they are, at the end.
 
+    `constants`: others than `HASTE`; {} are those of the product.
     `ahead`: by how many milliseconds the clocks of some are wrong, from their beginning.
     """
     places: list[Place] = [*hosts] or [HERE] * len(names)
@@ -215,7 +216,7 @@ def machines_of(
             bind=None if hosts else "127.0.0.1",
             mdns=mdns,
             place=place,
-            constants=HASTE | (constants or {}),
+            constants=HASTE if constants is None else constants,
         )
         node.set_clock(wall_ms=(ahead or {}).get(name, 0))
         made.append(Machine(node))

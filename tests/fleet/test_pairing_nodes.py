@@ -10,6 +10,7 @@ import pytest
 from sync.log.kinds import EntryType
 from sync.wire.pairing_code import new_code
 from tests.fleet.fleets import (
+    HASTE,
     Machine,
     digits_across,
     equal,
@@ -99,7 +100,8 @@ def test_a_code_is_used_once(three_apart: list[Machine]) -> None:
 
 
 def test_a_code_that_was_withdrawn_or_has_run_out_lets_nobody_in(tmp_path: Path) -> None:
-    with machines_of(tmp_path, "desk", "laptop", constants={"PAIRING_S": 1.5}) as (desk, laptop):
+    constants = HASTE | {"PAIRING_S": 1.5}
+    with machines_of(tmp_path, "desk", "laptop", constants=constants) as (desk, laptop):
         desk.found()
         withdrawn = show_code(desk)
         desk.person.ok("DELETE", "/api/pairing")
