@@ -84,7 +84,7 @@ async def look(browser: Browser) -> AsyncIterator[Look]:
 def words(ask: dict[str, Any]) -> str:
     """What the row of an ask has to say."""
     state = ask["card"]["state"]
-    return WORDS.get(ask["final"]["outcome"] if state == "handed" else state, state)
+    return WORDS[ask["final"]["outcome"] if state == "handed" else state]
 
 
 def same_for_all(state: dict[str, Any]) -> dict[str, Any]:
@@ -277,7 +277,7 @@ async def test_an_answer_is_kept_while_its_machine_is_away(
     await asyncio.to_thread(desk.node.start)
     told = await here.answer(ask)
     assert (told["state"], told["choice"]) == ("answered", "yes")
-    await there.says("The agent has it")
+    await there.says("claude has it.")
     await expect(there.page.locator("#fleet-state")).to_have_text("2 machines")
     await expect(here.page.locator("#link-lost")).to_be_hidden()
     await quiet(here, there)
