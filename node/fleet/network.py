@@ -69,6 +69,8 @@ class Network:
         self._linked: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._sightings: dict[bytes, Seen] = {}
+        self._early: dict[bytes, Signed] = {}
+        """The last presence of each link that was of nobody known here, or not sound."""
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,6 +92,7 @@ class Network:
                 heard=self._heard,
                 carried=self._carried,
                 changed=self._changed,
+                opened=self._greet,
                 homes=lambda: self._homes,
                 links_of=self._book.links_of,
             ),
@@ -131,6 +134,7 @@ class Network:
         await self.stop()
         self._linked.clear()
         self._keys.clear()
+        self._early.clear()
         self._make()
         await self.start()
         self._news["fleet", self._context.identity.name] = None
@@ -188,6 +192,10 @@ class Network:
             # A link may be up before its key is known here: what was said then said nothing.
             for node in fresh & self._linked:
                 self._greet(node)
+            if fresh:
+                early, self._early = self._early, {}
+                for source, signed in early.items():
+                    self._heard(signed.raw, signed.signature, source)
 
     # --- from the mesh (`sync.net.settings.Callbacks`) --------------------------------------
 
@@ -201,6 +209,8 @@ class Network:
             )
         except BadFrame as error:
             _log.info("presence was passed over: %s", error.sentence)
+            # Whose key comes with the next entries is listened to then.
+            self._early[source] = Signed(raw=raw, signature=signature)
             return
         if known is not None:
             self._presences.pass_on(known)
@@ -240,8 +250,6 @@ class Network:
     def _changed(self, node: bytes | None) -> None:
         self._news["fleet", self._context.identity.name if node is None else node_name(node)] = None
         linked = set(self.mesh.linked())
-        for fresh in linked - self._linked:
-            self._greet(fresh)
         for gone in self._linked - linked:
             self._lost(gone)
         self._moved |= linked ^ self._linked
