@@ -74,7 +74,7 @@ def test_two_that_are_cut_apart_go_on_by_the_third(hosts: Lab, three: list[Machi
     assert desk.sees("laptop")["trouble"]
     answered(desk, laptop, "By the third?")
     answered(laptop, desk, "And back?")
-    assert desk.sees("laptop")["seen_by"] == "server"
+    until(lambda: desk.sees("laptop")["seen_by"] == "server", "the server tells of it", SOON)
     hosts.heal()
     linked(*three, seconds=SOON)
     equal(*three)
