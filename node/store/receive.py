@@ -319,5 +319,4 @@ class _Batch:
 def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
     """Number a change of every ask that is here; what an entry names may be anything."""
     for ask in asks:
-        if transaction.row("SELECT 1 FROM ask WHERE id = ?", ask) is not None:
-            transaction.change("ask", ask)
+        transaction.change_ask(ask)
