@@ -61,6 +61,8 @@ class Network:
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._switching = asyncio.Lock()
+        self._stopped = False
         self._letter: LetterTo | None = None
         self._on_link: Linked | None = None
         self._make()
@@ -103,6 +105,10 @@ class Network:
 
     async def start(self) -> None:
         """Read who belongs; link, speak, tell."""
+        self._stopped = False
+        await self._begin()
+
+    async def _begin(self) -> None:
         await self._read()
         await self.mesh.start()
         self._run(self._presences.run())
@@ -110,6 +116,11 @@ class Network:
 
     async def stop(self) -> None:
         """End every link with a goodbye."""
+        self._stopped = True
+        async with self._switching:
+            await self._end()
+
+    async def _end(self) -> None:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -117,11 +128,15 @@ class Network:
 
     async def renew(self) -> None:
         """This node has another fleet, or another key: begin with these."""
-        await self.stop()
-        self._linked.clear()
-        self._keys.clear()
-        self._make()
-        await self.start()
+        # Two at once would leave a mesh behind that nobody stops.
+        async with self._switching:
+            if self._stopped:
+                return
+            await self._end()
+            self._linked.clear()
+            self._keys.clear()
+            self._make()
+            await self._begin()
         self._news["fleet", self._context.identity.name] = None
         self._to_tell.set()
 
