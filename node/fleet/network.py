@@ -69,6 +69,8 @@ class Network:
 
     def _make(self) -> None:
         """Begin with the fleet and the key of now."""
+        self._linked.clear()
+        self._keys.clear()
         context = self._context
         node = context.identity.key.node_id
         self._fleet = context.identity.fleet
@@ -104,8 +106,10 @@ class Network:
         self._on_link = linked
 
     async def start(self) -> None:
-        """Read who belongs; link, speak, tell."""
-        self._stopped = False
+        """Read who belongs; link, speak, tell. After `stop` as well."""
+        if self._stopped:
+            self._stopped = False
+            self._make()
         await self._begin()
 
     async def _begin(self) -> None:
@@ -133,8 +137,6 @@ class Network:
             if self._stopped:
                 return
             await self._end()
-            self._linked.clear()
-            self._keys.clear()
             self._make()
             await self._begin()
         self._news["fleet", self._context.identity.name] = None
