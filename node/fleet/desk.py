@@ -11,7 +11,7 @@ from node.desk.person_desk import PersonDesk
 from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
-from node.fleet import addresses, joining, machines
+from node.fleet import addresses, joining, machines, removal
 from node.fleet.pairing import Pairings
 from node.store.transaction import Transaction
 from sync.decide.people import Act
@@ -186,7 +186,10 @@ class NodeDesk(PersonDesk):
 
 
 def _leave(transaction: Transaction, viewer: Viewer) -> None:
-    """State the leaving, which only this machine's owner may."""
+    """State the leaving, which only an owner may; once it was removed, whoever is signed in."""
+    if removal.over(transaction.connection, transaction.identity.name):
+        removal.check_may_begin_anew(transaction.connection, viewer.person)
+        return
     machines.check_may(transaction.connection, viewer, Act.PEOPLE)
     machines.leave(transaction, viewer)
 
