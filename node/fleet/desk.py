@@ -11,11 +11,11 @@ from node.desk.person_desk import PersonDesk
 from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
-from node.fleet import addresses, joining, machines
+from node.fleet import addresses, joining, machines, removal
 from node.fleet.pairing import Pairings
 from node.store.transaction import Transaction
 from sync.decide.people import Act
-from sync.errors import NotAllowed
+from sync.errors import Conflict, NotAllowed
 from web.desk import Viewer
 from web.views import (
     Consequences,
@@ -65,6 +65,7 @@ class NodeDesk(PersonDesk):
         super().__init__(context, reading=reading, answers=answers, sign_ins=sign_ins, rules=rules)
         self._pairings = pairings
         self._fleet = fleet
+        self._leaving = asyncio.Lock()
 
     async def fleet(self, viewer: Viewer) -> FleetView:  # noqa: ARG002 -- proves a session
         """Every machine, as this node sees it."""
@@ -139,6 +140,12 @@ class NodeDesk(PersonDesk):
 
     async def leave(self, viewer: Viewer) -> LeftView:
         """Leave: tell the others while there is time, then be a fleet of one."""
+        # Of two at once the second would void the words that the first was shown.
+        async with self._leaving:
+            return await self._leave(viewer)
+
+    async def _leave(self, viewer: Viewer) -> LeftView:
+        fleet = self._context.identity.fleet
         consequences = await self.leave_consequences(viewer)
         if not consequences.allowed:
             raise NotAllowed(consequences.sentences[0])
@@ -146,7 +153,7 @@ class NodeDesk(PersonDesk):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_S):
                 await self._told_all()
-        words = await self._context.writer.run("found", lambda job: joining.found_anew(job, viewer))
+        words = await self._context.writer.run("found", lambda job: _found(job, viewer, fleet))
         await self._fleet.entered()
         return LeftView(fleet=await self._view(), recovery_words=words)
 
@@ -179,6 +186,16 @@ class NodeDesk(PersonDesk):
 
 
 def _leave(transaction: Transaction, viewer: Viewer) -> None:
-    """State the leaving, which only this machine's owner may."""
+    """State the leaving, which only an owner may; once it was removed, whoever is signed in."""
+    if removal.over(transaction.connection, transaction.identity.name):
+        removal.check_may_begin_anew(transaction.connection, viewer.person)
+        return
     machines.check_may(transaction.connection, viewer, Act.PEOPLE)
     machines.leave(transaction, viewer)
+
+
+def _found(transaction: Transaction, viewer: Viewer, left: bytes) -> list[str]:
+    """Begin anew, unless this machine has joined another fleet while it said goodbye."""
+    if transaction.identity.fleet != left:
+        raise Conflict("This machine joined another fleet meanwhile, so it did not leave again.")
+    return joining.found_anew(transaction, viewer)

@@ -83,8 +83,7 @@ def join_consequences(connection: sqlite3.Connection, here: str) -> Consequences
 
 def leave_consequences(connection: sqlite3.Connection, here: str) -> Consequences:
     """Return what leaving the fleet would do."""
-    others = machines.others(connection, here)
-    if not others and removal.removed_here(connection) is None:
+    if not machines.others(connection, here) and not removal.over(connection, here):
         return Consequences(
             allowed=False,
             sentences=["This machine is in no fleet with others, so there is nothing to leave."],

@@ -74,12 +74,17 @@ class Network:
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._switching = asyncio.Lock()
+        self._stopped = False
         self._letter: LetterTo | None = None
         self._on_link: Linked | None = None
         self._make()
 
     def _make(self) -> None:
         """Begin with the fleet and the key of now."""
+        self._linked.clear()
+        self._keys.clear()
+        self._early.clear()
         context = self._context
         node = context.identity.key.node_id
         self._fleet = context.identity.fleet
@@ -116,7 +121,13 @@ class Network:
         self._on_link = linked
 
     async def start(self) -> None:
-        """Read who belongs; link, speak, tell."""
+        """Read who belongs; link, speak, tell. After `stop` as well."""
+        if self._stopped:
+            self._stopped = False
+            self._make()
+        await self._begin()
+
+    async def _begin(self) -> None:
         await self._read()
         await self.mesh.start()
         self._run(self._presences.run())
@@ -124,6 +135,11 @@ class Network:
 
     async def stop(self) -> None:
         """End every link with a goodbye."""
+        self._stopped = True
+        async with self._switching:
+            await self._end()
+
+    async def _end(self) -> None:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -131,12 +147,13 @@ class Network:
 
     async def renew(self) -> None:
         """This node has another fleet, or another key: begin with these."""
-        await self.stop()
-        self._linked.clear()
-        self._keys.clear()
-        self._early.clear()
-        self._make()
-        await self.start()
+        # Two at once would leave a mesh behind that nobody stops.
+        async with self._switching:
+            if self._stopped:
+                return
+            await self._end()
+            self._make()
+            await self._begin()
         self._news["fleet", self._context.identity.name] = None
         self._to_tell.set()
 

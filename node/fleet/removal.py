@@ -9,7 +9,7 @@ import msgspec
 from node.desk import persons
 from node.store.transaction import Transaction
 from sync.decide.people import Act, may
-from sync.errors import BadEntry
+from sync.errors import BadEntry, NotAllowed
 from sync.log.entry import Entry, decode, verify
 from sync.log.facts import RemovedFacts, read
 from sync.log.kinds import EntryType
@@ -92,6 +92,30 @@ def removed_here(connection: sqlite3.Connection) -> Removed | None:
     return None if row is None else msgspec.json.decode(row[0], type=Removed)
 
 
+def over(connection: sqlite3.Connection, here: str) -> bool:
+    """Whether this node belongs to its fleet no more: a removal, or a leaving that broke off."""
+    stated = connection.execute("SELECT removed FROM node WHERE id = ?", (here,)).fetchone()
+    return removed_here(connection) is not None or (stated is not None and stated[0] is not None)
+
+
+def check_may_begin_anew(connection: sqlite3.Connection, person: str) -> None:
+    """Raises `NotAllowed` for who may not take a removed machine for a fleet of its own.
+
+    The fleet's roles have no one to protect there any more. Only an owner who can still
+    sign in here goes before the others who can.
+    """
+    owners = [
+        (owner, name)
+        for owner, name in connection.execute(
+            "SELECT id, name FROM person WHERE role = 'owner' AND NOT ended AND id IN"
+            " (SELECT person FROM person_session UNION SELECT person FROM passphrase)"
+        )
+    ]
+    if owners and person not in [owner for owner, _ in owners]:
+        names = " or ".join(name for _, name in owners)
+        raise NotAllowed(f"Only an owner may do this: {names}.", hint=f"{names} can do it here.")
+
+
 def sentence(connection: sqlite3.Connection) -> str | None:
     """Return what a removed machine's page says at its top, None while it is a member."""
     removed = removed_here(connection)
@@ -99,8 +123,19 @@ def sentence(connection: sqlite3.Connection) -> str | None:
         return None
     return (
         f"This machine was removed from the fleet by {removed.by} on {removed.machine}"
-        f" ({day(removed.at)}). What is answered here reaches nobody; to use askmesh here"
-        " again, run: askmesh node leave"
+        f" ({day(removed.at)}). What is answered here reaches nobody; {_way_out(connection)}"
+    )
+
+
+def _way_out(connection: sqlite3.Connection) -> str:
+    someone = connection.execute(
+        "SELECT 1 FROM person_session UNION SELECT 1 FROM passphrase LIMIT 1"
+    ).fetchone()
+    if someone is not None:
+        return "to use askmesh here again, run: askmesh node leave"
+    return (
+        "nobody can sign in here, so to use askmesh on this machine again, begin in a new"
+        " directory (ASKMESH_HOME)."
     )
 
 

@@ -2,12 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from node.desk.sight import FarSession
+from node.fleet import removal
+from node.store.transaction import Transaction
+from sync.errors import NotAllowed
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import viewer
 from tests.node.fleet.networks import Networked, networked
@@ -72,7 +77,7 @@ async def test_a_machine_that_stops_is_away_since_then(fleet: Fleet) -> None:
         assert shown.seen is not None
         assert shown.seen_by is None
         assert (await fleet["desk"].view(ask, fleet.ann)).card.state == "away"
-        await nodes["laptop"].network.renew()
+        await nodes["laptop"].network.start()
         await state(nodes["desk"], "laptop", "connected")
         assert (await fleet["desk"].view(ask, fleet.ann)).card.state == "waiting"
 
@@ -194,3 +199,48 @@ async def test_when_a_machine_was_last_there_is_known_after_a_restart(fleet: Fle
         shown = await nodes["desk"].sees("laptop")
         assert shown.seen is not None
         assert shown.seen >= later
+
+
+async def test_on_a_removed_machine_whoever_is_signed_in_may_begin_anew(fleet: Fleet) -> None:
+    await fleet.person("cleo", "member", "laptop")
+    await fleet.meet_all()
+    async with networked(fleet, PAIR) as nodes:
+        await state(nodes["laptop"], "desk", "connected")
+        wish = await fleet["laptop"].sign_ins.request(where="a browser")
+        await fleet["laptop"].sign_ins.approve(viewer("cleo"), wish.id, wish.digits or "")
+        session = await fleet["laptop"].sign_ins.collect(wish.id, wish.digits or "")
+        assert session is not None
+        with pytest.raises(NotAllowed, match="an owner"):
+            await nodes["laptop"].desk.leave(session.viewer)
+        await fleet.remove("laptop")
+        nodes["desk"].network.members_changed()
+
+        async def told() -> str | None:
+            return (await nodes["laptop"].fleet()).removed
+
+        assert "askmesh node leave" in await becomes(told, "the laptop knows")
+        left = await nodes["laptop"].desk.leave(session.viewer)
+        assert (left.fleet.removed, left.fleet.machines[0].persons) == (None, ["Cleo"])
+
+
+async def test_an_owner_who_can_sign_in_goes_before_the_others(fleet: Fleet) -> None:
+    laptop = fleet["laptop"]
+
+    def job(transaction: Transaction) -> None:
+        transaction.run("INSERT INTO passphrase VALUES (?, x'00', x'00')", fleet.ann)
+
+    await laptop.writer.run("test", job)
+    may = partial(removal.check_may_begin_anew, person="cleo")
+    with pytest.raises(NotAllowed, match="Only an owner may do this: Ann"):
+        await laptop.reader.run(may)
+    await laptop.reader.run(partial(removal.check_may_begin_anew, person=fleet.ann))
+
+
+async def test_a_removed_machine_where_nobody_can_sign_in_says_another_way(fleet: Fleet) -> None:
+    removed = removal.Removed(by="Ann", machine="desk", at=1)
+    value = msgspec.json.encode(removed)
+    await fleet["laptop"].writer.run("test", lambda job: job.keep(removal.REMOVED, value))
+    sentence = await fleet["laptop"].reader.run(removal.sentence)
+    assert sentence is not None
+    assert "new directory" in sentence
+    assert "node leave" not in sentence

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from node.identity import recovery_from_words
 from sync.errors import Conflict, Invalid, NotAllowed, PairingFailed
 from sync.net.pair_listener import Times
 from tests.node.desk.machines import TOKEN, Machine
@@ -345,3 +346,35 @@ async def test_a_removed_machine_founds_a_fleet_of_its_own(desk: Lone, laptop: L
     left = await laptop.desk.leave(desk.owner)
     assert left.fleet.removed is None
     assert [one.machine.name for one in left.fleet.machines] == ["laptop"]
+
+
+async def test_leaving_twice_at_once_leaves_once(desk: Lone, laptop: Lone) -> None:
+    await laptop.joins(desk)
+    await desk.desk.assign(desk.owner, "laptop", "Ann")
+
+    async def speaks() -> bool:
+        return (await laptop.node.sees("laptop")).persons == ["Ann"]
+
+    await becomes(speaks, "the laptop is Ann's")
+    first, second = await asyncio.gather(
+        laptop.desk.leave(desk.owner), laptop.desk.leave(desk.owner), return_exceptions=True
+    )
+    assert not isinstance(first, BaseException)
+    assert isinstance(second, NotAllowed)
+    # The words that were shown are those of the fleet that is.
+    key = recovery_from_words(" ".join(first.recovery_words)).public
+    stored = await laptop.machine.reader.run(
+        lambda connection: connection.execute("SELECT recovery_key FROM node").fetchall()
+    )
+    assert stored == [(key,)]
+
+
+async def test_changing_fleets_twice_at_once_leaves_one_mesh(laptop: Lone) -> None:
+    network = laptop.node.network
+    await asyncio.gather(network.renew(), network.renew())
+    mesh = network.mesh
+    await network.stop()
+    # Whoever is late does not begin again what was stopped.
+    await network.renew()
+    assert network.mesh is mesh
+    assert network._tasks == set()
