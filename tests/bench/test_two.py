@@ -156,7 +156,7 @@ def test_a_machine_catches_up(tmp_path: Path, number: int, target: float) -> Non
 def behind(machine: Machine) -> int:
     """How many entries it says that it lacks: what its page shows as progress."""
     rows = get(str(machine.home), "/agent/node")["fleet"]["machines"]
-    return max(row["behind_us"] for row in rows)
+    return max(int(row["behind_us"]) for row in rows)
 
 
 def report_start(number: int, seconds: float) -> None:

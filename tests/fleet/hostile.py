@@ -144,7 +144,8 @@ class Rogue:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
             await self._link.close()
-            await asyncio.sleep(0)
+            # TLS closes its sockets in later rounds of the loop.
+            await asyncio.sleep(0.25)
 
     def _do(self, what: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result(30)
