@@ -27,6 +27,7 @@ WORDS = {
     "answered": "Answered, agent has it",
     "allowed": "Allowed, agent has it",
     "machine_removed": "Machine removed",
+    "restricted": "For others",
 }
 """What a row says: by its card, and once it is closed by what was answered."""
 LISTED = """() => ({
@@ -161,7 +162,9 @@ async def test_a_machine_is_let_in_and_put_out_through_the_pages(
     await quiet(here, there)
     await put_out(here, there)
     await expect(here.row(ask).locator(".badge")).to_have_text("Machine removed")
+    await expect(there.row(ask).locator(".badge")).to_have_text("For others")
     await quiet(here)
+    await quiet(there)
 
 
 async def let_in(desk: Page, laptop: Page) -> None:

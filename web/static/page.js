@@ -64,6 +64,7 @@ export class Page {
     byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
     this.rereading = false;
+    this.standing = standing(state.fleet);
     /** Open asks whose deadline has passed, when last looked. */
     this.late = 0;
     this.link = new Link({
@@ -167,6 +168,10 @@ export class Page {
     } else if (change.topic === "fleet") {
       if (change.fleet === null) await this.machines.load();
       if (!this.privacy.element.hidden) await this.privacy.load();
+      const now = standing(this.inbox.fleet);
+      if (now === this.standing || this.rereading) return;
+      this.standing = now;
+      await this.again();
     } else if (change.topic === "node") await this.again();
   }
 
@@ -221,4 +226,14 @@ export class Page {
     else if (!this.agents.element.hidden) this.agents.update();
     else if (!this.machines.element.hidden) this.machines.tick();
   }
+}
+
+/**
+ * What of the fleet every card depends on: who may answer where, and what is a member.
+ * @param {T.FleetView | null} fleet
+ */
+function standing(fleet) {
+  const rows = fleet?.machines.map(({ machine, persons, state }) =>
+    [machine.id, persons, state === "removed", state === "must_rejoin"]);
+  return JSON.stringify([fleet?.removed, rows]);
 }
