@@ -62,6 +62,10 @@ class _UnprovenError(Exception):
         self.ask = ask
 
 
+FAULTS = (
+    BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError, _UnprovenError,
+)  # fmt: skip
+"""What an entry raises that changes nothing: nobody could say it, or it waits for others."""
 Apply = Callable[[sqlite3.Connection, Arrived], str | None]
 """Returns the ask that the entry is about, None where it changed nothing."""
 
@@ -82,19 +86,27 @@ def project(
     connection.execute("SAVEPOINT entry")
     try:
         ask = apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
-    except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
-        if own:
-            raise
-        connection.execute("ROLLBACK TO entry")
-        ask = None
     except _UnprovenError as waits:
         if own:
             raise BadEntry("A final of ours names statements that are not here.") from None
         connection.execute("ROLLBACK TO entry")
         connection.execute("INSERT INTO unproven VALUES (?, ?)", (entry_hash, waits.ask))
         ask = None
+    except FAULTS:
+        if own:
+            raise
+        connection.execute("ROLLBACK TO entry")
+        ask = None
     connection.execute("RELEASE entry")
     return ask
+
+
+def project_sound(
+    connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int
+) -> str | None:
+    """As `project`, without its savepoint. Raises one of `FAULTS`: take back the whole run."""
+    apply = _APPLY.get(entry.header.type)
+    return apply and apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
 
 
 def _named(arrived: Arrived, number: int) -> str:

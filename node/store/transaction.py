@@ -137,6 +137,13 @@ class Transaction:
             raise StoreError
         self.changes.append((number, topic, ref))
 
+    def change_all(self, topic: str, refs: Sequence[str]) -> None:
+        """Number many changes at once, as `change` does one by one."""
+        (last,) = self.row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'")
+        changes = [(n, topic, ref) for n, ref in enumerate(refs, last + 1)]
+        self.connection.executemany("INSERT INTO event VALUES (?, ?, ?)", changes)
+        self.changes += changes
+
 
 def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
     """Store the next entry of a log and apply it to the tables (`own`: we just signed it).
