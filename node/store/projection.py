@@ -62,10 +62,10 @@ class _UnprovenError(Exception):
         self.ask = ask
 
 
-_AT_ONCE = frozenset({EntryType.ASK, EntryType.NOTE})
-"""Their first statement is refused, or the whole is applied: there is nothing to undo. Most
-of what a machine catches up with is such, and savepoints cost a third of it."""
-
+FAULTS = (
+    BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError, _UnprovenError,
+)  # fmt: skip
+"""What an entry raises that changes nothing: nobody could say it, or it waits for others."""
 Apply = Callable[[sqlite3.Connection, Arrived], str | None]
 """Returns the ask that the entry is about, None where it changed nothing."""
 
@@ -83,26 +83,30 @@ def project(
     apply = _APPLY.get(entry.header.type)
     if apply is None:
         return None
-    steps = entry.header.type not in _AT_ONCE
-    if steps:
-        connection.execute("SAVEPOINT entry")
+    connection.execute("SAVEPOINT entry")
     try:
         ask = apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
-    except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
-        if own:
-            raise
-        if steps:
-            connection.execute("ROLLBACK TO entry")
-        ask = None
     except _UnprovenError as waits:
         if own:
             raise BadEntry("A final of ours names statements that are not here.") from None
         connection.execute("ROLLBACK TO entry")
         connection.execute("INSERT INTO unproven VALUES (?, ?)", (entry_hash, waits.ask))
         ask = None
-    if steps:
-        connection.execute("RELEASE entry")
+    except FAULTS:
+        if own:
+            raise
+        connection.execute("ROLLBACK TO entry")
+        ask = None
+    connection.execute("RELEASE entry")
     return ask
+
+
+def project_sound(
+    connection: sqlite3.Connection, entry: Entry, entry_hash: bytes, n: int
+) -> str | None:
+    """As `project`, without its savepoint. Raises one of `FAULTS`: take back the whole run."""
+    apply = _APPLY.get(entry.header.type)
+    return apply and apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
 
 
 def _named(arrived: Arrived, number: int) -> str:

@@ -5,12 +5,12 @@ was signed but makes no sense is stored and relayed, and not applied (`project`)
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from node.store import derive, introduced
-from node.store.projection import project
+from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
 from sync.limits import CLOCK_AHEAD_MS
@@ -27,6 +27,9 @@ SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
 MERGED = frozenset({EntryType.MARK})
 """Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
+
+Apply = Callable[[sqlite3.Connection, Entry, bytes, int], str | None]
+"""How one entry is applied (`node.store.projection`)."""
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
@@ -291,6 +294,16 @@ class _Batch:
         return ask.rpartition("-")[0] == self._transaction.identity.name
 
     def _apply(self, ends: derive.Ends) -> None:
+        """Apply what is new at once; where a fault is among it, each by itself."""
+        self._connection.execute("SAVEPOINT run")
+        try:
+            self._apply_with(project_sound, ends)
+        except FAULTS:
+            self._connection.execute("ROLLBACK TO run")
+            self._apply_with(project, ends)
+        self._connection.execute("RELEASE run")
+
+    def _apply_with(self, apply: Apply, ends: derive.Ends) -> None:
         wall = self._transaction.wall
         for n, entry in enumerate(self._fresh, self._first):
             header = entry.header
@@ -299,7 +312,7 @@ class _Batch:
             if header.type in MERGED and hlc.too_far_ahead(header.hlc, wall):
                 self._transaction.run("INSERT INTO held VALUES (?, ?)", n, header.hlc)
             elif ends.count(entry):
-                ask = project(self._connection, entry, entry.hash, n)
+                ask = apply(self._connection, entry, entry.hash, n)
                 if ask is not None:
                     self._asks.add(ask)
                     if header.type == EntryType.VOTE and self._is_ours(ask):
@@ -318,5 +331,6 @@ class _Batch:
 
 def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
     """Number a change of every ask that is here; what an entry names may be anything."""
-    for ask in asks:
-        transaction.change_ask(ask)
+    found = "SELECT id FROM ask WHERE id = ?"
+    here = [ask for ask in asks if transaction.row(found, ask) is not None]
+    transaction.change_all("ask", here)

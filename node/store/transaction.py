@@ -137,13 +137,12 @@ class Transaction:
             raise StoreError
         self.changes.append((number, topic, ref))
 
-    def change_ask(self, ask: str) -> None:
-        """Number a change of an ask, if it is here."""
-        cursor = self.connection.execute(
-            "INSERT INTO event (topic, ref) SELECT 'ask', id FROM ask WHERE id = ?", (ask,)
-        )
-        if cursor.rowcount and cursor.lastrowid is not None:
-            self.changes.append((cursor.lastrowid, "ask", ask))
+    def change_all(self, topic: str, refs: Sequence[str]) -> None:
+        """Number many changes at once, as `change` does one by one."""
+        (last,) = self.row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'")
+        changes = [(n, topic, ref) for n, ref in enumerate(refs, last + 1)]
+        self.connection.executemany("INSERT INTO event VALUES (?, ?, ?)", changes)
+        self.changes += changes
 
 
 def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
