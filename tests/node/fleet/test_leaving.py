@@ -64,7 +64,8 @@ async def test_leaving_makes_a_fleet_of_one_with_new_words(two: Two) -> None:
     assert await read(two.laptop, "SELECT id, recovery_key FROM node") == [(two.laptop.id, key)]
     persons = await read(two.laptop, "SELECT id, role, ended FROM person ORDER BY ended")
     assert persons == [(two.fleet.ann, "owner", 0), ("cleo", "member", 1)]
-    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+    # Until they were surely seen.
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == [(1,)]
     assert await two.laptop.stands(far) == ("closed", "withdrawn")
     assert await two.laptop.needs(two.fleet.ann) == 1
     told = await read(two.laptop, "SELECT 1 FROM event WHERE ref = ? ORDER BY n", far)
@@ -154,3 +155,29 @@ async def test_a_kill_leaves_it_whole_or_as_it_was(two: Two, way: str, point: st
 async def test_a_machine_that_is_alone_has_nothing_to_leave(two: Two) -> None:
     shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
     assert not shown.allowed
+
+
+async def test_the_words_of_a_new_fleet_outlive_the_reply_with_them(two: Two) -> None:
+    early = await two.sign_in()
+    assert await two.laptop.sign_ins.viewer(early) is not None
+    words = await two.leave(two.ben)
+    await two.laptop.restart()
+    # The page was open all the time: that it asks for something says nothing of the words.
+    assert await two.laptop.sign_ins.viewer(early) is not None
+    two.laptop.times.advance(1)
+    again = await two.laptop.sign_ins.by_passphrase(
+        "correct horse staple", kind="page", where="test"
+    )
+    assert again.recovery_words == words
+    assert await two.laptop.sign_ins.viewer(again.secret) is not None
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+
+
+async def test_the_place_that_was_sent_the_words_need_not_see_them_again(two: Two) -> None:
+    secret = await two.sign_in()
+    await two.leave(two.ben)
+    there = await two.laptop.sign_ins.viewer(secret)
+    assert there is not None
+    two.laptop.sign_ins.words_told(there)
+    assert await two.laptop.sign_ins.viewer(secret) is not None
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
