@@ -16,6 +16,7 @@ from node.fleet import joining, machines, removal
 from node.identity import recovery_from_words
 from node.store.rebuild import compare
 from sync.errors import Conflict
+from tests.node.desk.machines import viewer
 from tests.node.fleet.joinings import Two, dump, read, two_of, waits_on
 from tests.running import ROOT
 
@@ -181,3 +182,20 @@ async def test_the_place_that_was_sent_the_words_need_not_see_them_again(two: Tw
     two.laptop.sign_ins.words_told(there)
     assert await two.laptop.sign_ins.viewer(secret) is not None
     assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+
+
+async def test_a_leaving_that_broke_off_can_be_ended_when_all_others_are_gone(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    leaves = partial(machines.leave, viewer=viewer(two.fleet.ann))
+    await two.laptop.writer.run("leave", leaves)
+    # The desk leaves as well, and is heard of before the laptop goes on.
+    gone = [one for one, _ in await two.laptop.reader.run(partial(machines.others, here=""))]
+    assert two.desk.id in gone
+    await two.laptop.writer.run(
+        "test", lambda job: job.run("UPDATE node SET removed = 1 WHERE id = ?", two.desk.id)
+    )
+    shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
+    assert shown.allowed
