@@ -34,7 +34,7 @@ from web.views import SessionRow
 
 Place = Literal["page", "terminal"]
 ENTROPY = "recovery_entropy"
-"""Kept from genesis until a page that was sent the words is used, then removed."""
+"""Kept from a genesis until a place that was sent the words is used, then removed."""
 JOINED = "joined"
 """Name of the local value: this node joined its fleet, so only its owners name persons here."""
 LIFE_MS: dict[str, int] = {
@@ -59,6 +59,7 @@ class SignIns:
         self._recovered = recovered
         self._first = None if first_token is None else sha256(first_token.encode())
         self._first_until = context.clock.now() + limits.SIGN_IN_FIRST_MS
+        self._told: str | None = None
         self._tries = Tries(time.monotonic)
         self.wishes = Wishes(context)
         self.far = FarSignIns(context, self.wishes, post or NoPost(), self._announce)
@@ -82,7 +83,8 @@ class SignIns:
         record = await self.context.reader.run(
             lambda connection: connection.execute(
                 "SELECT person_session.id, person, name, role, kind, last_used,"
-                " EXISTS (SELECT 1 FROM local WHERE name = 'recovery_entropy')"
+                " EXISTS (SELECT 1 FROM local WHERE name = 'recovery_entropy'),"
+                " created > (SELECT coalesce(max(at), -1) FROM fleet_left)"
                 " FROM person_session JOIN person ON person.id = person_session.person"
                 " WHERE secret = ? AND NOT ended",
                 (sha256(secret.encode()),),
@@ -90,7 +92,7 @@ class SignIns:
         )
         if record is None:
             return None
-        session, person, name, role, kind, last_used, unshown = record
+        session, person, name, role, kind, last_used, unshown, later = record
         if now - last_used > LIFE_MS[kind]:
             await self._end([session])
             return None
@@ -101,9 +103,14 @@ class SignIns:
                     "UPDATE person_session SET last_used = ? WHERE id = ?", now, session
                 ),
             )
-        if unshown and kind == "page":
+        # A session from before these words were made was not told them when it was made.
+        if unshown and (session == self._told if not later else kind == "page"):
             await self._shown_words()
         return Viewer(session_id=session, person=person, name=name, role=role, kind=kind)
+
+    def words_told(self, viewer: Viewer) -> None:
+        """This place is being sent the words of a fleet that was founded from it."""
+        self._told = viewer.session_id
 
     async def _shown_words(self) -> None:
         """A page's session is used: the reply that made it, with the words, was received.

@@ -155,7 +155,9 @@ class NodeDesk(PersonDesk):
                 await self._told_all()
         words = await self._context.writer.run("found", lambda job: _found(job, viewer, fleet))
         await self._fleet.entered()
-        return LeftView(fleet=await self._view(), recovery_words=words)
+        view = await self._view()
+        self._sign_ins.words_told(viewer)
+        return LeftView(fleet=view, recovery_words=words)
 
     async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:  # noqa: ARG002 -- for all
         """What leaves this machine."""

@@ -171,8 +171,8 @@ def found_anew(transaction: Transaction, viewer: Viewer) -> list[str]:
     """Begin a fleet of one's own, with the viewer as its owner; return its recovery words."""
     before = _part(transaction)
     entropy = transaction.random(RECOVERY_BYTES)
-    # Words of the old fleet that were never shown must not pass for those of the new one.
-    transaction.keep(ENTROPY, None)
+    # A reply that is lost must not take the words along: the next sign-in tells them.
+    transaction.keep(ENTROPY, entropy)
     transaction.erases = True
     _forget_persons(transaction, but=viewer.person)
     transaction.keep(JOINED, None)

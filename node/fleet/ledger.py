@@ -7,7 +7,7 @@ are ruled on in the same transaction, so that an answer given far away waits for
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from node.desk.answers import Answers
 from node.desk.context import Context
@@ -18,7 +18,11 @@ from sync.log.chain import Head
 from sync.log.entry import Entry, sha256
 from sync.log.names import node_name
 from sync.log.vector import Place, Wanted
+from sync.net.certificate import fits
 from sync.net.ledger import Address, Kept, Member
+
+_own = lru_cache(maxsize=1024)(fits)
+"""Whether a certificate is of this key: decoding one is too slow for every look."""
 
 
 class StoreLedger:
@@ -165,10 +169,12 @@ def _members(connection: sqlite3.Connection, *, here: str) -> list[Member]:
             " WHERE id != ? AND certificate IS NOT NULL",
             (here,),
         )
+        # Whoever states another one's certificate for its own would take its place at the door.
+        if _own(certificate, public_key)
     ]
     named = [
         Member(node=one.node, certificate=one.certificate, name=one.name)
         for one in introduced.known(connection)
-        if node_name(one.node) != here
+        if node_name(one.node) != here and _own(one.certificate, one.public_key)
     ]
     return stated + named

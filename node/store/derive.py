@@ -92,7 +92,7 @@ def settle(connection: sqlite3.Connection, fleet: bytes, *, before: int = ALL) -
     """Bring the tables to what the statements say by now; call it after one was stored.
 
     Entries from number `before` on are left alone: they are still to be applied. Returns
-    the asks that changed by it.
+    the asks that changed by it, also those that are no more.
     """
     old = _present(connection, fleet)
     moved = membership_tables.apply(connection, fleet) - {_local(connection, NODE)}
@@ -108,7 +108,8 @@ def settle(connection: sqlite3.Connection, fleet: bytes, *, before: int = ALL) -
             if not _within(beyond, one[0].header.log, one[0].header.seq)
         )
         changed |= replay(connection, later, now)
-    return changed | _prove(connection, before, now)
+    changed |= _prove(connection, before, now)
+    return {ask for ask in changed if is_here(connection, ask)}
 
 
 def _prove(connection: sqlite3.Connection, before: int, counting: Ends) -> set[str]:
@@ -185,10 +186,10 @@ def rebuild_in_place(
 ) -> set[str]:
     """Drop what is derived and tell the log again, in order of arrival, in this transaction.
 
-    Returns the asks that are not as they were.
+    Returns the asks that are not as they were, also those that are no more.
     """
     fleet = fleet or fleet_of(connection)
-    was = _prints(connection)
+    was, there = _prints(connection), _asks(connection)
     for table in APPLIED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 -- names of ours
     connection.execute("DELETE FROM head")
@@ -202,7 +203,16 @@ def rebuild_in_place(
     replay(connection, _stored(connection, before), ends_of_all(connection, fleet))
     close_left(connection)
     now = _prints(connection)
-    return {ask for ask, _ in was ^ now}
+    return {ask for ask, _ in was ^ now if ask in there or is_here(connection, ask)}
+
+
+def is_here(connection: sqlite3.Connection, ask: str) -> bool:
+    """Whether there is such an ask: what a vote names may be anything."""
+    return connection.execute("SELECT 1 FROM ask WHERE id = ?", (ask,)).fetchone() is not None
+
+
+def _asks(connection: sqlite3.Connection) -> set[str]:
+    return {ask for (ask,) in connection.execute("SELECT id FROM ask")}
 
 
 def _prints(connection: sqlite3.Connection) -> set[tuple[str, int]]:

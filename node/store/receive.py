@@ -94,6 +94,8 @@ class _Batch:
         self._heads: dict[Place, Head] = {}
         self._trouble: str | None = None
         self._asks: set[str] = set()
+        self._settled: set[str] = set()
+        """Asks that changed with who belongs to the fleet: some of them are no more."""
         self._voted: set[str] = set()
         self._unsettled = False
 
@@ -126,7 +128,9 @@ class _Batch:
             topics.add("rules")
         for topic in sorted(topics):
             transaction.change(topic, transaction.identity.name)
-        _tell(transaction, self._asks)
+        for ask in self._settled:
+            transaction.change("ask", ask)
+        _tell(transaction, self._asks - self._settled)
         transaction.stored += self._fresh
         return Received(
             kept=Kept(heads=self._heads, trouble=self._trouble),
@@ -287,7 +291,7 @@ class _Batch:
         if self._unsettled:
             self._unsettled = False
             changed = derive.settle(self._connection, self._fleet, before=self._first)
-            self._asks |= changed
+            self._settled |= changed
             self._voted |= {ask for ask in changed if self._is_ours(ask)}
 
     def _is_ours(self, ask: str) -> bool:
@@ -331,6 +335,5 @@ class _Batch:
 
 def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
     """Number a change of every ask that is here; what an entry names may be anything."""
-    found = "SELECT id FROM ask WHERE id = ?"
-    here = [ask for ask in asks if transaction.row(found, ask) is not None]
+    here = [ask for ask in asks if derive.is_here(transaction.connection, ask)]
     transaction.change_all("ask", here)

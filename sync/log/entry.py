@@ -185,6 +185,7 @@ def decode(
     signature: bytes,
     facts: bytes,
     text: bytes | None,
+    *,
     header: Header | None = None,
 ) -> Entry:
     """Build an entry from stored or received bytes, checking sizes and segment hashes.

@@ -16,6 +16,7 @@ from node.fleet import joining, machines, removal
 from node.identity import recovery_from_words
 from node.store.rebuild import compare
 from sync.errors import Conflict
+from tests.node.desk.machines import viewer
 from tests.node.fleet.joinings import Two, dump, read, two_of, waits_on
 from tests.running import ROOT
 
@@ -64,7 +65,8 @@ async def test_leaving_makes_a_fleet_of_one_with_new_words(two: Two) -> None:
     assert await read(two.laptop, "SELECT id, recovery_key FROM node") == [(two.laptop.id, key)]
     persons = await read(two.laptop, "SELECT id, role, ended FROM person ORDER BY ended")
     assert persons == [(two.fleet.ann, "owner", 0), ("cleo", "member", 1)]
-    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+    # Until they were surely seen.
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == [(1,)]
     assert await two.laptop.stands(far) == ("closed", "withdrawn")
     assert await two.laptop.needs(two.fleet.ann) == 1
     told = await read(two.laptop, "SELECT 1 FROM event WHERE ref = ? ORDER BY n", far)
@@ -154,3 +156,46 @@ async def test_a_kill_leaves_it_whole_or_as_it_was(two: Two, way: str, point: st
 async def test_a_machine_that_is_alone_has_nothing_to_leave(two: Two) -> None:
     shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
     assert not shown.allowed
+
+
+async def test_the_words_of_a_new_fleet_outlive_the_reply_with_them(two: Two) -> None:
+    early = await two.sign_in()
+    assert await two.laptop.sign_ins.viewer(early) is not None
+    words = await two.leave(two.ben)
+    await two.laptop.restart()
+    # The page was open all the time: that it asks for something says nothing of the words.
+    assert await two.laptop.sign_ins.viewer(early) is not None
+    two.laptop.times.advance(1)
+    again = await two.laptop.sign_ins.by_passphrase(
+        "correct horse staple", kind="page", where="test"
+    )
+    assert again.recovery_words == words
+    assert await two.laptop.sign_ins.viewer(again.secret) is not None
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+
+
+async def test_the_place_that_was_sent_the_words_need_not_see_them_again(two: Two) -> None:
+    secret = await two.sign_in()
+    await two.leave(two.ben)
+    there = await two.laptop.sign_ins.viewer(secret)
+    assert there is not None
+    two.laptop.sign_ins.words_told(there)
+    assert await two.laptop.sign_ins.viewer(secret) is not None
+    assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
+
+
+async def test_a_leaving_that_broke_off_can_be_ended_when_all_others_are_gone(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    await two.fleet.give("laptop", two.fleet.ann)
+    await two.fleet.meet_all()
+    leaves = partial(machines.leave, viewer=viewer(two.fleet.ann))
+    await two.laptop.writer.run("leave", leaves)
+    # The desk leaves as well, and is heard of before the laptop goes on.
+    gone = [one for one, _ in await two.laptop.reader.run(partial(machines.others, here=""))]
+    assert two.desk.id in gone
+    await two.laptop.writer.run(
+        "test", lambda job: job.run("UPDATE node SET removed = 1 WHERE id = ?", two.desk.id)
+    )
+    shown = await two.laptop.reader.run(partial(joining.leave_consequences, here=two.laptop.id))
+    assert shown.allowed

@@ -14,6 +14,9 @@ from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.removal import Removed, removed_here
 from sync.log.entry import decode
+from sync.log.facts import CertificateFacts
+from sync.log.kinds import EntryType
+from sync.net.certificate import certificate_of
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh
 from tests.node.desk.fleets import Fleet, fleet_of
@@ -158,3 +161,22 @@ async def test_a_blob_that_no_ask_names_is_dropped(fleet: Fleet) -> None:
     laptop = Linked(fleet["laptop"])
     await laptop.ledger.keep_blob(name, data)
     assert await laptop.ledger.blob(name) is None
+
+
+async def test_nobody_takes_the_place_of_another_by_its_certificate(fleet: Fleet) -> None:
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    stolen = CertificateFacts(certificate=certificate_of(desk.identity.key), at=1)
+    await laptop.writer.run("test", lambda job: job.append(EntryType.CERTIFICATE, stolen))
+    await fleet.meet_all()
+    for machine in (desk, laptop):
+        stated = await machine.reader.run(
+            lambda connection: connection.execute(
+                "SELECT count(DISTINCT certificate), count(*) FROM node"
+            ).fetchone()
+        )
+        assert stated == (1, 2)
+    # Whoever holds the desk's key is the desk, and the laptop has no certificate of its own.
+    ledger = StoreLedger(desk.context, desk.answers, lambda: None)
+    assert await ledger.members() == []
+    ledger = StoreLedger(laptop.context, laptop.answers, lambda: None)
+    assert [member.name for member in await ledger.members()] == ["desk"]
