@@ -71,10 +71,14 @@ class Held:
 
     def stored(self, entries: Iterable[Entry]) -> None:
         """These entries, of any logs, are durable here."""
+        newest: dict[Place, Entry] = {}
         for entry in entries:
-            header = entry.header
-            if header.seq > self.head((header.author, header.log)).seq:
-                self.moved({(header.author, header.log): Head(seq=header.seq, hash=entry.hash)})
+            place = (entry.header.author, entry.header.log)
+            if place not in newest or entry.header.seq > newest[place].header.seq:
+                newest[place] = entry
+        self.moved(
+            {place: Head(seq=one.header.seq, hash=one.hash) for place, one in newest.items()}
+        )
 
     def clear(self) -> None:
         """This node belongs to another fleet: nothing is held."""

@@ -255,6 +255,21 @@ async def test_a_repeated_number_changes_nothing(here: Kept) -> None:
     assert looked(here.home, "SELECT agent FROM ask") == [("claude",)]
 
 
+async def test_a_fault_in_the_middle_of_a_run_takes_nothing_else_with_it(here: Kept) -> None:
+    run = said(here, 3)
+    (again,) = said(here, 1, after=head_of(run[-1]), number=2, agent="another")
+    rest = said(here, 2, after=head_of(again))
+    received = await take(here, [*run, again, *rest])
+    assert received.kept.heads == {(OTHER.node_id, 0): head_of(rest[-1])}
+    assert asks(here) == [(1,), (2,), (3,), (5,), (6,)]
+    assert looked(here.home, "SELECT DISTINCT agent FROM ask") == [("claude",)]
+    told = [change for change in here.changes if change[1] == "ask"]
+    assert len(told) == len({ref for _, _, ref in told}) == 5
+    kept = looked(here.home, "SELECT n, topic, ref FROM event")
+    assert set(here.changes) <= set(kept)
+    assert sorted(n for n, _, _ in told) == list(range(told[0][0], told[0][0] + 5))
+
+
 async def test_votes_are_named_only_where_the_ask_is_ours(here: Kept) -> None:
     ours = ask_name(here.opened.identity.key.node_id, 7)
     theirs = ask_name(OTHER.node_id, 1)
