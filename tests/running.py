@@ -255,6 +255,11 @@ class RunningNode:
         self.stop()
         return self.start()
 
+    def restart_to(self, stop: str) -> "RunningNode":
+        """Kill it and start it anew, to kill itself at a stop point."""
+        self.kill()
+        return self.start(stop=stop)
+
     def _running(self) -> "subprocess.Popen[bytes]":
         assert self.process is not None
         return self.process
@@ -279,8 +284,8 @@ class RunningNode:
 
     # --- who uses it --------------------------------------------------------------------
 
-    def person(self) -> Person:
-        """A signed-in person: the first one, or by passphrase."""
+    def person(self, name: str = "Ann") -> Person:
+        """A signed-in person: the first one, of this name, or by passphrase."""
         person = self.stranger()
         if person.ok("GET", "/api/hello")["has_person"]:
             person.ok("POST", "/api/session", {"passphrase": PASSPHRASE})
@@ -288,7 +293,7 @@ class RunningNode:
             person.ok(
                 "POST",
                 "/api/session",
-                {"token": self.token, "name": "Ann", "passphrase": PASSPHRASE},
+                {"token": self.token, "name": name, "passphrase": PASSPHRASE},
             )
         return person
 

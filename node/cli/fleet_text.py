@@ -146,7 +146,9 @@ def _link(row: dict[str, Any]) -> list[str]:
     if row["address"]:
         parts.append(str(row["address"]) if connected else f"last at {row['address']}")
     if row["round_trip_ms"] is not None:
-        parts.append(f"round trip {row['round_trip_ms']:.1f} ms")
+        # Links measure whole milliseconds.
+        took = f"{row['round_trip_ms']:.0f} ms" if row["round_trip_ms"] >= 1 else "under 1 ms"
+        parts.append(f"round trip {took}")
     behind = [
         f"{plural(row[key], 'entry', 'entries')} to {way}"
         for key, way in (("behind_us", "come"), ("behind_them", "send"))

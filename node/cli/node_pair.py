@@ -103,7 +103,8 @@ def _show_and_wait(place: Place, terminal: Terminal, page: Page, *, as_json: boo
         _print_line(view)
         return
     click.echo(visible_line(view["sentence"]))
-    click.echo("Say whose machine it is: askmesh node assign NAME PERSON")
+    name = visible_line(view["machine"]["name"]) if view["machine"] else "NAME"
+    click.echo(f"Say whose machine it is: askmesh node assign {name} PERSON")
 
 
 def _wait(terminal: Terminal, page: Page, view: dict[str, Any], end: float) -> dict[str, Any]:

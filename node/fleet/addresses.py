@@ -111,6 +111,20 @@ def reached(
         _trim(transaction, node)
 
 
+def sighted(transaction: Transaction, node: str, at: int, *, by: str, version: str) -> None:
+    """Remember when a machine was known to be running, and by whom; the latest counts."""
+    transaction.run(
+        "INSERT INTO seen VALUES (?, ?, ?, ?) ON CONFLICT (node) DO UPDATE SET"
+        " at = excluded.at, by = excluded.by,"
+        " version = CASE WHEN excluded.version = '' THEN version ELSE excluded.version END"
+        " WHERE excluded.at > at",
+        node,
+        at,
+        by,
+        version,
+    )
+
+
 def fresh(connection: sqlite3.Connection, node: str, told: Sequence[Address]) -> list[Address]:
     """Return those of the told addresses that are well-formed and new."""
     have = {

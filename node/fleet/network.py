@@ -7,12 +7,14 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from node.desk import far
 from node.desk.answers import Answers
 from node.desk.context import Context
+from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.letters import Letters
 from node.fleet.presences import Presences
@@ -40,6 +42,14 @@ Linked = Callable[[str], Awaitable[None]]
 _log = logging.getLogger("askmesh.link")
 
 
+class Seen(NamedTuple):
+    """That a machine was running, to be remembered over a restart of this one."""
+
+    at: int
+    by: bytes
+    version: str
+
+
 class Network:
     """Everything of one node that talks to other nodes."""
 
@@ -58,6 +68,9 @@ class Network:
         self._homes: tuple[bytes, ...] = ()
         self._linked: set[bytes] = set()
         self._moved: set[bytes] = set()
+        self._sightings: dict[bytes, Seen] = {}
+        self._early: dict[bytes, Signed] = {}
+        """The last presence of each link that was of nobody known here, or not sound."""
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -71,6 +84,7 @@ class Network:
         """Begin with the fleet and the key of now."""
         self._linked.clear()
         self._keys.clear()
+        self._early.clear()
         context = self._context
         node = context.identity.key.node_id
         self._fleet = context.identity.fleet
@@ -83,6 +97,7 @@ class Network:
                 heard=self._heard,
                 carried=self._carried,
                 changed=self._changed,
+                opened=self._greet,
                 homes=lambda: self._homes,
                 links_of=self._book.links_of,
             ),
@@ -194,6 +209,10 @@ class Network:
             # A link may be up before its key is known here: what was said then said nothing.
             for node in fresh & self._linked:
                 self._greet(node)
+            if fresh:
+                early, self._early = self._early, {}
+                for source, signed in early.items():
+                    self._heard(signed.raw, signed.signature, source)
 
     # --- from the mesh (`sync.net.settings.Callbacks`) --------------------------------------
 
@@ -207,6 +226,8 @@ class Network:
             )
         except BadFrame as error:
             _log.info("presence was passed over: %s", error.sentence)
+            # Whose key comes with the next entries is listened to then.
+            self._early[source] = Signed(raw=raw, signature=signature)
             return
         if known is not None:
             self._presences.pass_on(known)
@@ -219,6 +240,9 @@ class Network:
         for word in presence.sessions:
             self._news["session", word.id] = None
         self._news["fleet", node] = None
+        own = known.by == presence.node
+        by = self._context.identity.key.node_id if own else known.by
+        self._sightings[presence.node] = Seen(known.heard, by, presence.version)
         self._to_tell.set()
         told = [
             Address(host=word.host, port=word.port, source="told") for word in presence.addresses
@@ -226,9 +250,9 @@ class Network:
         if told:
             self._run(self._told(presence.node, told))
 
-    async def _told(self, node: bytes, addresses: Sequence[Address]) -> None:
+    async def _told(self, node: bytes, told: Sequence[Address]) -> None:
         with contextlib.suppress(AskmeshError):
-            await self.ledger.told(node, addresses)
+            await self.ledger.told(node, told)
 
     def _carried(self, raw: bytes, signature: bytes, source: bytes) -> None:
         try:
@@ -243,13 +267,20 @@ class Network:
     def _changed(self, node: bytes | None) -> None:
         self._news["fleet", self._context.identity.name if node is None else node_name(node)] = None
         linked = set(self.mesh.linked())
-        for fresh in linked - self._linked:
-            self._greet(fresh)
+        for gone in self._linked - linked:
+            self._lost(gone)
         self._moved |= linked ^ self._linked
         if linked != self._linked:
             self._presences.changed()
         self._linked = linked
         self._to_tell.set()
+
+    def _lost(self, node: bytes) -> None:
+        """Remember until when a machine was there."""
+        status = self.mesh.status(node)
+        if status is not None and status.last_heard is not None:
+            here = self._context.identity.key.node_id
+            self._sightings[node] = Seen(status.last_heard, here, status.version or "")
 
     def _greet(self, node: bytes) -> None:
         """Tell a machine that is linked what it missed so far."""
@@ -266,17 +297,8 @@ class Network:
             self._to_tell.clear()
             news, self._news = self._news, {}
             moved, self._moved = self._moved, set()
-
-            def job(
-                transaction: Transaction,
-                news: dict[tuple[str, str], None] = news,
-                moved: set[bytes] = moved,
-            ) -> None:
-                for node in moved:
-                    far.tell_cards(transaction, node_name(node))
-                for topic, ref in news:
-                    transaction.change(topic, ref)
-
+            sightings, self._sightings = self._sightings, {}
+            job = partial(_tell, news=news, moved=moved, sightings=sightings)
             try:
                 await self._context.writer.run("links", job)
             except AskmeshError as error:
@@ -292,3 +314,20 @@ class Network:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _log.error("a task of the links failed", exc_info=task.exception())
+
+
+def _tell(
+    transaction: Transaction,
+    *,
+    news: Iterable[tuple[str, str]],
+    moved: Iterable[bytes],
+    sightings: Mapping[bytes, Seen],
+) -> None:
+    for node, seen in sightings.items():
+        addresses.sighted(
+            transaction, node_name(node), seen.at, by=node_name(seen.by), version=seen.version
+        )
+    for node in moved:
+        far.tell_cards(transaction, node_name(node))
+    for topic, ref in news:
+        transaction.change(topic, ref)

@@ -62,6 +62,10 @@ class _UnprovenError(Exception):
         self.ask = ask
 
 
+_AT_ONCE = frozenset({EntryType.ASK, EntryType.NOTE})
+"""Their first statement is refused, or the whole is applied: there is nothing to undo. Most
+of what a machine catches up with is such, and savepoints cost a third of it."""
+
 Apply = Callable[[sqlite3.Connection, Arrived], str | None]
 """Returns the ask that the entry is about, None where it changed nothing."""
 
@@ -79,13 +83,16 @@ def project(
     apply = _APPLY.get(entry.header.type)
     if apply is None:
         return None
-    connection.execute("SAVEPOINT entry")
+    steps = entry.header.type not in _AT_ONCE
+    if steps:
+        connection.execute("SAVEPOINT entry")
     try:
         ask = apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
     except (BadEntry, IllegalStep, ValueError, OverflowError, sqlite3.IntegrityError):
         if own:
             raise
-        connection.execute("ROLLBACK TO entry")
+        if steps:
+            connection.execute("ROLLBACK TO entry")
         ask = None
     except _UnprovenError as waits:
         if own:
@@ -93,7 +100,8 @@ def project(
         connection.execute("ROLLBACK TO entry")
         connection.execute("INSERT INTO unproven VALUES (?, ?)", (entry_hash, waits.ask))
         ask = None
-    connection.execute("RELEASE entry")
+    if steps:
+        connection.execute("RELEASE entry")
     return ask
 
 
@@ -176,9 +184,10 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
 def _words(
     connection: sqlite3.Connection, ask: str, text: say.AskText | say.NoteText | None
 ) -> None:
+    """Keep the words of an ask that is new here (so what lies there can only be left over)."""
     if text is not None:
         connection.execute(
-            "INSERT INTO ask_text (ask, title, body) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO ask_text (ask, title, body) VALUES (?, ?, ?)",
             (ask, text.title, _json(text)),
         )
 

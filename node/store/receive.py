@@ -168,21 +168,25 @@ class _Batch:
         author, log = place
         who = node_name(author)[:8]
         head = self._head(place)
+        end = self._end(place)
         new: list[Entry] = []
+        beyond = False
         for entry in run:
+            if end is not None and entry.header.seq > end:
+                beyond = True
+                continue
+            # Looked at last: what lies between two copies may have been left out.
             again = new and entry.raw == new[-1].raw and entry.signature == new[-1].signature
             if not again and not self._is_held(entry, head, key):
                 new.append(entry)
-        if not new:
+        if not new and not beyond:
             return
         if frozen(self._connection, self._fleet, author, log) is not None:
             self._note(f"The history of {who} forked; nothing after that is taken.")
             return
-        end = self._end(place)
-        counting = [entry for entry in new if end is None or entry.header.seq <= end]
-        if len(counting) < len(new):
+        if beyond:
             self._note(f"{who} was removed; what it said after that is not taken.")
-        good = self._verified(head, counting, place, key)
+        good = self._verified(head, new, place, key)
         if not good:
             return
         insert(self._connection, good, after=self._last)
@@ -319,5 +323,4 @@ class _Batch:
 def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
     """Number a change of every ask that is here; what an entry names may be anything."""
     for ask in asks:
-        if derive.is_here(transaction.connection, ask):
-            transaction.change("ask", ask)
+        transaction.change_ask(ask)

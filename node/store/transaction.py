@@ -137,6 +137,14 @@ class Transaction:
             raise StoreError
         self.changes.append((number, topic, ref))
 
+    def change_ask(self, ask: str) -> None:
+        """Number a change of an ask, if it is here."""
+        cursor = self.connection.execute(
+            "INSERT INTO event (topic, ref) SELECT 'ask', id FROM ask WHERE id = ?", (ask,)
+        )
+        if cursor.rowcount and cursor.lastrowid is not None:
+            self.changes.append((cursor.lastrowid, "ask", ask))
+
 
 def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
     """Store the next entry of a log and apply it to the tables (`own`: we just signed it).

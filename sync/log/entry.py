@@ -180,12 +180,19 @@ def seal(
     )
 
 
-def decode(raw: bytes, signature: bytes, facts: bytes, text: bytes | None) -> Entry:
+def decode(
+    raw: bytes,
+    signature: bytes,
+    facts: bytes,
+    text: bytes | None,
+    header: Header | None = None,
+) -> Entry:
     """Build an entry from stored or received bytes, checking sizes and segment hashes.
 
-    Raises `BadEntry`. The signature is checked by `verify`.
+    `header`: what `unpack` has made of `raw` before. Raises `BadEntry`. The signature is
+    checked by `verify`.
     """
-    header = unpack(raw)
+    header = header or unpack(raw)
     if len(signature) != SIGNATURE_BYTES:
         raise BadEntry("An entry's signature has the wrong length.")
     if len(facts) != header.facts_len or sha256(facts) != header.facts_hash:

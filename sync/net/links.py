@@ -148,6 +148,7 @@ class Links:
             link.drop(DUPLICATE, None)
             return
         keeper.connected(link)
+        self._callbacks.opened(link.member.node)
         if first is not None:
             first.drop(DUPLICATE, None)
         self._errand(self._remember(link))

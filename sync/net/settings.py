@@ -41,6 +41,8 @@ class Callbacks(msgspec.Struct, frozen=True, kw_only=True):
     """A signed letter came: raw, signature, from which node's link. Not checked."""
     changed: Callable[[bytes | None], None]
     """The status of a member's link changed; None: the port, mDNS or several did."""
+    opened: Callable[[bytes], None] = lambda _node: None
+    """A link to a member is kept from now on; what an earlier one carried may be lost."""
     homes: Callable[[], Iterable[bytes]] = tuple
     """Homes of open asks: a large fleet keeps links to these besides random ones."""
     links_of: Callable[[bytes], Iterable[bytes]] = lambda _node: ()

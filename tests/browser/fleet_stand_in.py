@@ -71,7 +71,7 @@ def many(now: int, attic: str = "attic") -> list[dict[str, Any]]:
             "connected",
             seen=now,
             address="192.168.1.30:7717",
-            round_trip_ms=1.84,
+            round_trip_ms=18.0,
             behind_us=1,
             skew_ms=61_000,
         ),

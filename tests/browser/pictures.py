@@ -1,10 +1,12 @@
-"""Take the pictures of the documentation: `python -m tests.browser.pictures`.
+"""Take the pictures of the documentation: `python -m tests.browser.pictures [one] [two]`.
 
-A real node with made-up agents; the same page that the tests look at.
+Real nodes, one alone and two of one fleet, with made-up agents; the same page that the tests
+look at.
 """
 
 import asyncio
 import contextlib
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -14,6 +16,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from node.bridge.client import NodeAway, call, post
 from tests.browser.viewer import STILL, sign_in_cookie, until_true
+from tests.fleet.fleets import Machine, fleet_of
 from tests.machine import ROOT, browser
 from tests.running import PASSPHRASE, Person, RunningNode, node_in, until
 
@@ -264,21 +267,64 @@ async def filled(chromium: Browser, node: RunningNode, person: Person) -> None:
     await take(dark, "not-connected-dark")
 
 
-async def main() -> None:
-    """Take all pictures."""
+def ask_on_both(desk: Machine, laptop: Machine, folder: Path) -> None:
+    """Let agents of both machines ask; both are shown on the laptop."""
+    shop = folder / "shop-api"
+    shop.mkdir()
+    locking = Agent(desk.node, "claude", "shop-api", "feat/locking", shop)
+    till = Agent(laptop.node, "codex", "till-app", "coupons", folder)
+    locking.send("flag", kind="note", title="Kept /v1/cart as a redirect for one release")
+    till.send("flag", kind="question", title="What should the till say when a coupon has run out?")
+    question(locking)
+    until(lambda: laptop.person.state()["counts"]["needs_me"] == 2, "both asks are shown")
+
+
+async def machines(chromium: Browser, desk: Machine, laptop: Machine) -> None:
+    """Pictures of two machines."""
+    there = await signed_in(chromium, laptop.node, laptop.person, size=(1280, 800), theme="light")
+    await open_ask(there, "Which database")
+    await there.get_by_label("Container everywhere").check()
+    await take(there, "two-machines")
+    here = await signed_in(chromium, desk.node, desk.person, size=(1000, 780), theme="light")
+    await here.get_by_role("link", name="Machines", exact=True).click()
+    row = here.locator(".machine", has_text="laptop")
+    await row.get_by_text("Connected").wait_for()
+    await row.get_by_text("Nothing, both ways").wait_for()
+    await take(here, "machines-light")
+    await here.get_by_role("button", name="Add a machine").click()
+    await here.get_by_role("img", name="The code as a QR picture").wait_for()
+    await here.set_viewport_size({"width": 1000, "height": 1018})
+    await take(here, "add-machine-light")
+
+
+async def one_alone(chromium: Browser, folder: Path) -> None:
+    """Pictures of one machine."""
+    with node_in(folder) as node:
+        await first_run(chromium, node.start())
+        person = await asyncio.to_thread(fill, node, folder)
+        await filled(chromium, node, person)
+
+
+async def two_of_a_fleet(chromium: Browser, folder: Path) -> None:
+    """Pictures of a fleet."""
+    with fleet_of(folder, "desk", "laptop") as (desk, laptop):
+        await asyncio.to_thread(ask_on_both, desk, laptop, folder)
+        await machines(chromium, desk, laptop)
+
+
+async def main(names: list[str]) -> None:
+    """Take all pictures, or some of them."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="work-") as name:
-        folder = Path(name)
-        async with async_playwright() as playwright:
-            chromium = await playwright.chromium.launch(
-                executable_path=browser(), args=["--no-sandbox"]
-            )
-            with node_in(folder) as node:
-                await first_run(chromium, node.start())
-                person = await asyncio.to_thread(fill, node, folder)
-                await filled(chromium, node, person)
-            await chromium.close()
+    sets = {"one": one_alone, "two": two_of_a_fleet}
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(
+            executable_path=browser(), args=["--no-sandbox"]
+        )
+        for name in names or sets:
+            with tempfile.TemporaryDirectory(prefix="work-") as folder:
+                await sets[name](chromium, Path(folder))
+        await chromium.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))

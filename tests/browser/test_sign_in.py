@@ -141,3 +141,18 @@ async def test_ending_sessions(open_page: OpenPage) -> None:
     await here.page.get_by_role("heading", name="Sign in").wait_for()
     await here.page.reload()
     await here.page.get_by_role("heading", name="Sign in").wait_for()
+
+
+async def test_notices_are_back_after_signing_in_again(open_page: OpenPage) -> None:
+    viewer = await open_page("#places")
+    page, notices = viewer.page, viewer.page.locator("#notices")
+    new = await open_page(signed_in=False, place="two")
+    await new.page.get_by_text("From a place where I am signed in").click()
+    await new.page.get_by_role("button", name="Show six digits").click()
+    await expect(notices).to_contain_text("wants to sign in as you")
+    await page.get_by_role("button", name="Sign out here").click()
+    await expect(notices).to_be_empty()
+    await page.locator("#entry").get_by_label("Passphrase").fill(PASSPHRASE)
+    await page.keyboard.press("Enter")
+    await page.locator("#views:not([hidden])").wait_for()
+    await expect(notices).to_contain_text("wants to sign in as you")

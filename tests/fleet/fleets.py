@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from node.identity import load_key
+from node.store.exchange import vector
 from node.store.rebuild import compare
 from sync.log.names import node_name
 from tests.fleet.crashing import end_holder
-from tests.fleet.history import rows
+from tests.fleet.history import reading
 from tests.fleet.lab import Host
 from tests.running import HERE, Person, Place, RunningNode, until
 
 OWNER = "Ann"
-HEADS = "SELECT author, log, seq, hash FROM head"
 HASTE: dict[str, float] = {
     "PING_MS": 1_000,
     "DEAD_MS": 3_000,
@@ -54,9 +54,9 @@ class Machine:
         """Its data directory."""
         return self.node.home
 
-    def found(self) -> "Machine":
+    def found(self, name: str = OWNER) -> "Machine":
         """Sign in as the first person of a fleet of its own."""
-        self.person = self.node.person()
+        self.person = self.node.person(name)
         return self
 
     # --- the other machines -----------------------------------------------------------------
@@ -70,6 +70,11 @@ class Machine:
         """One machine, as this one's page shows it; {} when it shows none of the name."""
         rows = [one for one in self.fleet()["machines"] if one["machine"]["name"] == name]
         return rows[0] if rows else {}
+
+    def members(self) -> list[str]:
+        """The names of all machines of its fleet."""
+        rows = self.fleet()["machines"]
+        return sorted(one["machine"]["name"] for one in rows if one["removed"] is None)
 
     def linked(self, other: "Machine") -> bool:
         """Whether its page shows a link to the other."""
@@ -123,10 +128,10 @@ def linked(*machines: Machine, seconds: float = 20.0) -> None:
 
 
 def equal(*machines: Machine, seconds: float = 20.0) -> None:
-    """Wait until all stores hold the same logs; what is derived from them must fit."""
+    """Wait until all hold the same logs, as far as they count; what is derived must fit."""
 
     def same() -> bool:
-        held = [set(rows(one.home, HEADS)) for one in machines]
+        held = [reading(one.home, vector) for one in machines]
         return all(one == held[0] for one in held)
 
     until(same, f"{[one.name for one in machines]} hold the same", seconds)
@@ -143,9 +148,9 @@ def show_code(owner: Machine) -> dict[str, Any]:
     return begun
 
 
-def join(joiner: Machine, begun: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Type a code on the other machine."""
-    body = {"code": begun["code"], "address": begun["addresses"][0]}
+def join(joiner: Machine, begun: dict[str, Any], **other: object) -> tuple[int, dict[str, Any]]:
+    """Type a code on the other machine, with the address that stands beside it."""
+    body = {"code": begun["code"], "address": begun["addresses"][0], **other}
     return joiner.person.send("POST", "/api/joining", body)
 
 
@@ -169,7 +174,7 @@ def digits_across(signed_in: Machine, new: Machine) -> None:
 
     def waits() -> str | None:
         found = signed_in.person.ok("GET", "/api/sign-ins")["sign_ins"]
-        return next((one["id"] for one in found if one.get("machine", new.name) == new.name), None)
+        return next((one["id"] for one in found if one["machine"] == new.name), None)
 
     name = until(waits, f"{signed_in.name} is told that someone signs in on {new.name}")
     signed_in.person.ok("POST", f"/api/sign-ins/{name}", {"digits": wish["digits"]})
@@ -198,6 +203,7 @@ def machines_of(
 ) -> Iterator[list[Machine]]:
     """Started machines that know nothing of each other; ended, however they are, at the end.
 
+    `constants`: others than `HASTE`; {} are those of the product.
     `ahead`: by how many milliseconds the clocks of some are wrong, from their beginning.
     """
     places: list[Place] = [*hosts] or [HERE] * len(names)
@@ -210,7 +216,7 @@ def machines_of(
             bind=None if hosts else "127.0.0.1",
             mdns=mdns,
             place=place,
-            constants=HASTE | (constants or {}),
+            constants=HASTE if constants is None else constants,
         )
         node.set_clock(wall_ms=(ahead or {}).get(name, 0))
         made.append(Machine(node))

@@ -124,19 +124,13 @@ class Life:
             assert machine.person.ask(ask)["final"]["machine"] == "laptop"
 
 
-def restart(machine: Machine, point: str) -> None:
-    """Kill a machine and start it anew, to be killed at a stop point."""
-    machine.node.kill()
-    machine.node.start(stop=point)
-
-
 @pytest.mark.parametrize("kind", ASKS)
 @pytest.mark.parametrize(("victim", "point"), POINTS, ids=lambda value: value)
 def test_a_kill_around_a_commit_loses_and_doubles_nothing(
     two: list[Machine], victim: str, point: str, kind: str
 ) -> None:
     desk, laptop = two
-    restart(desk if victim == "desk" else laptop, point)
+    (desk if victim == "desk" else laptop).node.restart_to(point)
     life = Life(two, kind, f"{kind} {victim} {point}")
     ask = life.live()
     assert life.deaths == 1
@@ -184,7 +178,7 @@ def test_a_kill_while_a_taking_back_arrives_leaves_one_outcome(
     )
     life.answer(ask)
     laptop.becomes(ask, "not_picked_up")
-    restart(desk, f"receive:{when}-commit")
+    desk.node.restart_to(f"receive:{when}-commit")
     laptop.becomes(ask, "not_picked_up")
     laptop.person.ok("DELETE", f"/api/asks/{ask}/votes/mine")
     life.revive(desk)
@@ -198,7 +192,7 @@ def test_no_allow_is_handed_over_twice_when_the_reply_is_lost_with_the_node(
     two: list[Machine],
 ) -> None:
     desk, laptop = two
-    restart(desk, "hand_over:after-commit")
+    desk.node.restart_to("hand_over:after-commit")
     life = Life(two, "approval", "once")
     flagged = desk.node.flag(kind="approval", title="once", **ASKS["approval"])
     life.answer(str(flagged["full_id"]))

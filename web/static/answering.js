@@ -7,7 +7,7 @@ import { OWN_WORDS } from "./question-form.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
 import { closedAs } from "./words.js";
 
-/** How long a reply may wait for the home's ruling. */
+/** How long a reply may wait for the home's ruling; a home that is away makes none. */
 const WAIT_S = 5;
 
 /** @type {Record<string, string>} */
@@ -39,7 +39,7 @@ export class Answering {
   async vote(ask, decision) {
     const draft = this.drafts.read(ask.id);
     /** @type {T.Ballot} */
-    const ballot = { decision, seen: ask.seen, wait_s: WAIT_S };
+    const ballot = { decision, seen: ask.seen, wait_s: ask.card.state === "away" ? 0 : WAIT_S };
     if (decision === "answer") {
       if (draft.choice && draft.choice !== OWN_WORDS) ballot.choice = draft.choice;
       if (draft.text?.trim()) ballot.text = draft.text.trim();

@@ -85,7 +85,11 @@ export function facts(row) {
   found.push(["Whose", whose(row)]);
   if (!row.here) {
     if (row.address) found.push([row.state === "connected" ? "Address" : "Last address", row.address]);
-    if (row.round_trip_ms !== null) found.push(["Round trip", `${row.round_trip_ms.toFixed(1)} ms`]);
+    if (row.round_trip_ms !== null) {
+    // Links measure whole milliseconds.
+    const took = row.round_trip_ms >= 1 ? `${row.round_trip_ms.toFixed(0)} ms` : "under 1 ms";
+    found.push(["Round trip", took]);
+  }
     found.push(["Behind", behind(row)]);
     if (row.skew_ms !== null) found.push(["Clock", clockWords(row.skew_ms)]);
   }

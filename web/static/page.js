@@ -98,8 +98,11 @@ export class Page {
 
   /** Go on after signing in again. @param {T.State} state */
   resume(state) {
+    // They were taken away for the sign-in, whatever they say.
+    this.notices.drawn = "";
     this.settle(this.inbox.load(state));
     this.share.start();
+    void this.readSignIns();
     this.route();
   }
 

@@ -116,3 +116,15 @@ async def test_addresses_another_node_made_up_are_left_out(tmp_path: Path) -> No
             "fresh", lambda transaction: addresses.fresh(transaction.connection, A, told)
         )
     assert [address.host for address in fresh] == ["10.0.0.3"]
+
+
+async def test_the_latest_word_of_a_machine_counts(tmp_path: Path) -> None:
+    async with writing(tmp_path / "home") as kept:
+
+        def job(transaction: Transaction) -> None:
+            addresses.sighted(transaction, A, 20, by="us", version="0.2.0")
+            addresses.sighted(transaction, A, 10, by="them", version="0.1.0")
+            addresses.sighted(transaction, A, 30, by="them", version="")
+
+        await kept.writer.run("seen", job)
+        assert looked(kept.home, "SELECT at, by, version FROM seen") == [(30, "them", "0.2.0")]

@@ -212,3 +212,35 @@ async def test_a_removed_machine_where_nobody_can_sign_in_says_another_way(fleet
     assert sentence is not None
     assert "new directory" in sentence
     assert "node leave" not in sentence
+
+
+async def test_when_a_machine_was_last_there_is_known_after_a_restart(fleet: Fleet) -> None:
+    async with networked(fleet, PAIR) as nodes:
+        await state(nodes["desk"], "laptop", "connected")
+        fleet.advance(60_000)
+        later = fleet["desk"].context.clock.now()
+        ask = await fleet["laptop"].ask("question")
+
+        async def arrived() -> bool:
+            return ask in await open_asks(nodes["desk"])
+
+        await becomes(arrived, "the ask is there")
+        await nodes["laptop"].network.stop()
+        await state(nodes["desk"], "laptop", "away")
+
+        async def kept() -> bool:
+            return await nodes["desk"].machine.reader.run(
+                lambda connection: (
+                    connection.execute(
+                        "SELECT 1 FROM seen WHERE node = ? AND at >= ?",
+                        (fleet["laptop"].id, later),
+                    ).fetchone()
+                    is not None
+                )
+            )
+
+        await becomes(kept, "the desk keeps when it was there")
+        await nodes["desk"].network.renew()
+        shown = await nodes["desk"].sees("laptop")
+        assert shown.seen is not None
+        assert shown.seen >= later

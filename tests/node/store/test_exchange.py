@@ -162,6 +162,15 @@ def test_what_lies_beyond_a_cut_counts_nowhere() -> None:
 ASK1 = ask_name(HOME.node_id, 1)
 
 
+def test_copies_with_what_is_cut_off_between_them_are_stored_once() -> None:
+    with empty() as store:
+        store.take([*FOUNDING, *LIFE, *AFTER])
+        log = [entry for entry in VOTES if entry.header.log == 0]
+        beyond = next(entry for entry in BEYOND if entry.header.log == 0)
+        received = store.take([*log, beyond, log[-1]])
+        assert received.kept.heads[OTHER.node_id, 0].seq == log[-1].header.seq
+
+
 def test_telling_the_log_again_changes_nothing() -> None:
     with empty() as store:
         for run in LOGS.values():

@@ -53,7 +53,7 @@ def test_status_shows_the_machines_and_what_is_in_the_way(
         state="connected",
         persons=["Ann", "Bo"],
         address="192.168.1.20:7717",
-        round_trip_ms=1.25,
+        round_trip_ms=12.0,
         version="0.2.0",
         skew_ms=-120,
     )
@@ -61,7 +61,7 @@ def test_status_shows_the_machines_and_what_is_in_the_way(
     shown = command.run("status").out
     assert "studio (aaaa): this machine, Ann's\n" in shown
     assert "attic (bbbb): connected, Ann's and Bo's, version 0.2.0\n" in shown
-    assert "192.168.1.20:7717, round trip 1.2 ms, nothing behind, clock -0.1 s\n" in shown
+    assert "192.168.1.20:7717, round trip 12 ms, nothing behind, clock -0.1 s\n" in shown
     node.fleet = fleet(HERE_ROW, removed="Ann removed this machine at studio, today.")
     result = command.run("status")
     assert result.code == 0, result.err
