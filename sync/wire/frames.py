@@ -320,7 +320,7 @@ def _entry(data: bytes, at: int) -> tuple[Entry, int]:
             data[at + HEADER_BYTES : body - 1],
             data[body:text],
             data[text:end] if flag == TEXT_HERE else None,
-            header,
+            header=header,
         )
     except BadEntry as error:
         raise BadFrame(f"It sent a bad entry: {error.sentence}") from None
