@@ -57,6 +57,9 @@ def accept(transaction: Transaction, entries: Sequence[Entry]) -> bool:
         if removed is not None:
             transaction.keep(REMOVED, msgspec.json.encode(removed))
             transaction.change("fleet", transaction.identity.name)
+            # Nothing can be answered here any more, and every card says so.
+            for (ask,) in transaction.rows("SELECT id FROM ask WHERE state = 'waiting'"):
+                transaction.change("ask", ask)
             return True
     return False
 

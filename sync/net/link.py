@@ -214,6 +214,9 @@ class Link:
                 case Carried():
                     self._owner.carried(self, action.raw, action.signature)
                 case Opened():
+                    if self.address is None and action.port:
+                        # It dialled us, from a port that leads nowhere.
+                        self.where = f"{self.where.rpartition(':')[0]}:{action.port}"
                     self.opened_at = asyncio.get_running_loop().time()
                     self._owner.opened(self)
                 case Close():

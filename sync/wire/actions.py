@@ -76,6 +76,9 @@ class Farewell(Action, frozen=True, kw_only=True):
 class Opened(Action, frozen=True, kw_only=True):
     """The peer's HELLO fits ours: the link counts as connected from here on."""
 
+    port: int | None = None
+    """Where the peer takes links."""
+
 
 class Close(Action, frozen=True, kw_only=True):
     """Close the link; `reason` is a sentence for persons on this side."""

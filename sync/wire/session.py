@@ -331,7 +331,7 @@ class Session:
         self._heartbeat.heard(hello.now)
         self._state = State.OPEN
         return [
-            Opened(),
+            Opened(port=hello.port),
             FindBlobs(limit=BLOBS_WANTED),
             *self._comparing.opened(hello.digest, self._now),
             *self._heartbeat.tick(self._now),

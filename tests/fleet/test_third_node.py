@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sync.limits import DAY_MS
 from sync.log.kinds import EntryType
 from tests.fleet.fleets import Machine, alive, equal, fleet_of, linked
 from tests.fleet.history import check_life, entries, rows
@@ -48,14 +49,17 @@ def taken(machine: Machine, ask: str) -> dict[str, Any]:
     return machine.node.agent("await", {"ask_id": ask, "wait_s": 30})
 
 
+@pytest.mark.parametrize("days", [0, 7])
 def test_an_answer_given_while_the_home_is_away_is_delivered_by_who_meets_both(
-    three: list[Machine],
+    three: list[Machine], days: int
 ) -> None:
-    """Home and the machine of the answer never run at the same time."""
+    """Home and the machine of the answer never run at the same time, for a week even."""
     desk, laptop, server = three
-    ask = asked(desk, "Home is away?", laptop, server)
+    ask = asked(desk, f"Home is away for {days} days?", laptop, server)
     desk.node.kill()
     laptop.becomes(ask, "away")
+    for machine in three:
+        machine.node.advance(days * DAY_MS)
     assert laptop.person.vote(ask, "answer", choice="2")[1]["state"] == "recorded"
     laptop.becomes(ask, "kept")
     server.becomes(ask, "kept")

@@ -16,6 +16,7 @@ from sync.errors import NotAllowed
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import viewer
 from tests.node.fleet.networks import Networked, networked
+from tests.sync.net.machines import HERE
 
 PAIR = ("desk", "laptop")
 CHAIN = (("desk", "server"), ("laptop", "server"))
@@ -58,6 +59,10 @@ async def test_both_show_each_other_with_what_the_link_knows(fleet: Fleet) -> No
         assert (shown.behind_us, shown.behind_them, shown.trouble) == (0, 0, None)
         assert shown.skew_ms is not None
         assert shown.persons == ["Ann"]
+        # Whoever dialled: where the other one can be dialled is shown.
+        for this, that in (("desk", "laptop"), ("laptop", "desk")):
+            address = (await nodes[this].sees(that)).address
+            assert address == f"{HERE}:{nodes[that].network.mesh.port}"
         here = (await nodes["desk"].fleet()).machines[0]
         assert (here.here, here.state, here.machine.name) == (True, "here", "desk")
 
