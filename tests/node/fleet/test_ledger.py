@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from node.desk.persons import reachable
 from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
-from node.desk.persons import reachable
 from node.fleet.removal import Removed, removed_here
 from sync.log.entry import decode
 from sync.log.facts import CertificateFacts
