@@ -90,5 +90,3 @@ async def networked(fleet: Fleet, *pairs: tuple[str, str]) -> AsyncIterator[dict
     finally:
         for node in nodes.values():
             await node.network.stop()
-        # Transports that were aborted are closed in the next rounds of the loop.
-        await asyncio.sleep(0.05)
