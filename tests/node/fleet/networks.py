@@ -1,6 +1,5 @@
 """Real stores in one process, joined by all that joins nodes: links, presence and letters."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
