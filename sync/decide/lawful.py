@@ -24,6 +24,7 @@ AsOf = Callable[[bytes, Iterable[bytes]], Membership | None]
 
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _ANSWERED = frozenset(kind.value for kind in DECIDED)
+_GIVEN = frozenset({AskState.HANDED, AskState.RESOLVED})
 _STEPS = {Status.HANDED.value: Step.HAND, Status.VOID.value: Step.VOID}
 
 
@@ -144,7 +145,7 @@ class Lawful:
 
     def _handed(self, life: _Life, step: Step) -> AskState:
         kind = life.closing.kind
-        if kind is Kind.APPROVAL and step is Step.HAND and life.token:
+        if kind is Kind.APPROVAL and step is Step.HAND and life.state in _GIVEN:
             raise BadEntry("It hands an approval over a second time.")
         return advance(kind, life.state, step)
 
