@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from node.store.connection import STORE_FILE, open_reader
+from node.store.connection import STORE_FILE, failure, open_reader
 from node.store.migrations import MIGRATIONS, applied
 from node.store.projection import DERIVED
 from node.store.rebuild import differences
@@ -17,7 +17,7 @@ from node.verify import calls, file, forks, own
 from node.verify.log import LogCheck
 from node.verify.names import Names
 from node.verify.report import Checked, Progress, amount
-from sync.errors import StoreError, StoreNewer
+from sync.errors import StoreError, StoreFull, StoreNewer
 
 REBUILD: Final = (
     "The table was damaged or edited; the log is what counts. Stop the node, keep a copy of the"
@@ -69,20 +69,34 @@ def verify(
 def _snapshot(home: Path) -> Iterator[sqlite3.Connection]:
     if not (home / STORE_FILE).is_file():
         raise StoreError(f"There is no store in {home}.", hint="Name the folder by `--home`.")
+    try:
+        with contextlib.closing(_opened(home)) as connection:
+            unknown = sorted(set(applied(connection)) - set(MIGRATIONS))
+            if unknown:
+                raise StoreNewer(
+                    f"This store has had {unknown[0]!r}, which this askmesh does not know.",
+                    hint="Check it with the newer askmesh that wrote it.",
+                )
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{home / STORE_FILE} cannot be read: {error}.", hint=UNREADABLE) from None
+
+
+def _opened(home: Path) -> sqlite3.Connection:
+    """A connection that sees the store as it is now, for as long as it is open."""
     connection = open_reader(home)
     try:
         connection.execute("BEGIN")
-        unknown = sorted(set(applied(connection)) - set(MIGRATIONS))
-        if unknown:
-            raise StoreNewer(
-                f"This store has had {unknown[0]!r}, which this askmesh does not know.",
-                hint="Check it with the newer askmesh that wrote it.",
-            )
-        yield connection
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"{home / STORE_FILE} cannot be read: {error}.", hint=UNREADABLE) from None
-    finally:
+        applied(connection)
+    except sqlite3.OperationalError:
         connection.close()
+        if (home / f"{STORE_FILE}-wal").exists():
+            raise
+        # A read-only disk has no room for SQLite's own files. With no write-ahead log there
+        # is nothing but the file, and no node is writing it.
+        connection = open_reader(home, way="immutable=1")
+        connection.execute("BEGIN")
+    return connection
 
 
 def _kinds(home: Path, connection: sqlite3.Connection, progress: Progress) -> Iterator[Checked]:
@@ -102,7 +116,12 @@ def _safely(kind: str, check: Callable[[], list[Checked]]) -> list[Checked]:
         return check()
     except Exception as error:  # noqa: BLE001 - damaged data may raise anything: it is a finding
         broken = Checked(kind=kind, what="Could not be checked to the end.")
-        broken.fault(f"Reading failed: {type(error).__name__}: {error}.", UNREADABLE)
+        if isinstance(error, sqlite3.Error) and isinstance(failure(error), StoreFull):
+            broken.fault(
+                "There is no room for temporary files.", "Free some space, then try again."
+            )
+        else:
+            broken.fault(f"Reading failed: {type(error).__name__}: {error}.", UNREADABLE)
         return [broken]
 
 

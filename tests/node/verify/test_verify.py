@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from node.store.projection import DERIVED
 from node.verify.report import SHOWN
 from node.verify.whole import Verified, verify
 from tests.node.store.lives import let_a_machine_come_and_go, live
+from tests.node.store.test_disks import own_namespace
 from tests.node.store.test_rebuild import changed, columns, edit, spoiling
-from tests.running import RunningNode, node_in
+from tests.running import ROOT, RunningNode, node_in
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +251,23 @@ def test_many_faults_are_counted_not_listed(home: Path) -> None:
     assert sum(one.level == "fault" for one in entries.findings) == SHOWN
     assert entries.more > 0
     assert entries.faults == SHOWN + entries.more
+
+
+@pytest.mark.root
+def test_a_store_on_a_read_only_disk_can_be_checked(home: Path) -> None:
+    with spoiling(home) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert not (home / "store.db-wal").exists()
+    start = (
+        "import sys, subprocess;"
+        "subprocess.run(['mount', '--bind', sys.argv[1], sys.argv[1]], check=True);"
+        "subprocess.run(['mount', '-o', 'remount,ro,bind', sys.argv[1]], check=True);"
+        "sys.exit(subprocess.run(sys.argv[2:]).returncode)"
+    )
+    command = (sys.executable, "-I", str(ROOT / "askmesh"), "--home", str(home), "verify")
+    ended = own_namespace(sys.executable, "-c", start, str(home), *command)
+    assert "All of it holds" in ended.stdout, ended.stderr
+    assert ended.returncode == 0
 
 
 def run(home: Path, *options: str) -> tuple[int, str]:
