@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "answer": "node.cli.answer:answer",
     "status": "node.cli.status:status",
     "doctor": "node.cli.doctor:doctor",
+    "backup": "node.cli.backup:backup",
     "rules": "node.cli.rules:rules",
     "sessions": "node.cli.sessions:sessions",
     "node": "node.cli.node_group:node",
