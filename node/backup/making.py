@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from node.backup.contents import LENGTH, Manifest, Part, beside, blob_names, describe
-from node.backup.private import sweep, sync_folder, workplace
+from node.backup.private import COPY, sweep, sync_folder, workplace
 from node.backup.sealed import SALT_BYTES, Sealing
 from node.config import SETTINGS_FILE
 from node.identity import KEY_FILE, load_key
@@ -24,8 +24,6 @@ from node.store.connection import STORE_FILE, failure, open_reader
 from node.version import VERSION
 from sync.errors import Conflict, StoreError, StoreFull
 
-COPY: Final = ".copy-"
-"""Begins the name of the folder in which the store is copied."""
 READ_BYTES: Final = 256 * 1024
 LOOK_STEPS: Final = 20_000
 """Steps of SQLite's machine between two looks at the screen: some milliseconds."""

@@ -7,6 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+COPY: Final = ".copy-"
+"""Begins the name of the folder in which the store is copied for a backup."""
+STAGED: Final = ".restoring-"
+"""Begins the name of the folder in which a backup is unpacked."""
 
 
 @contextlib.contextmanager
