@@ -5,6 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from node import limits
+from node.store import erasing
 from node.store.transaction import Transaction
 from sync.errors import Conflict
 
@@ -46,7 +47,7 @@ def remember(
     """Store a reply in the transaction that made it true."""
     if request is not None:
         transaction.run(
-            "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO reply (request, body, ask, at) VALUES (?, ?, ?, ?)",
             request,
             msgspec.json.encode(reply),
             ask,
@@ -56,4 +57,6 @@ def remember(
 
 def forget_old(transaction: Transaction) -> int:
     """Drop replies older than a day; return how many."""
-    return transaction.run("DELETE FROM reply WHERE at < ?", transaction.now - limits.REPLY_KEPT_MS)
+    return erasing.drop_replies(
+        transaction.connection, "at < ?", transaction.now - limits.REPLY_KEPT_MS
+    )
