@@ -90,9 +90,7 @@ def without_erased(connection: sqlite3.Connection, run: Sequence[Entry]) -> Sequ
     if connection.execute("SELECT 1 FROM redaction LIMIT 1").fetchone() is None:
         return run
     return [
-        replace(entry, text=None)
-        if _has_words(entry) and _is_erased(connection, entry)
-        else entry
+        replace(entry, text=None) if _has_words(entry) and _is_erased(connection, entry) else entry
         for entry in run
     ]
 
@@ -132,7 +130,8 @@ def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
         "INSERT OR IGNORE INTO trace SELECT blob FROM ask WHERE id = ? AND blob IS NOT NULL",
         (ask,),
     )
-    drop_replies(connection, "ask = ?", ask)
+    # Dropping one from among the others would move those, and so leave copies of them.
+    connection.execute("UPDATE reply SET body = x'' WHERE ask = ?", (ask,))
     # Plain digests of what was said would let somebody try out guesses.
     connection.execute(
         "UPDATE call SET digest = zeroblob(length(digest)), diff = NULL WHERE ask = ?", (ask,)
@@ -158,17 +157,10 @@ def erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
         connection.execute("DELETE FROM about WHERE ask = ? AND n = ?", (ask_of(*said), n))
 
 
-def drop_replies(connection: sqlite3.Connection, where: str, value: str | int) -> int:
-    """Drop stored replies; return how many. `where` is ours.
-
-    They are written over first: dropping rows may move others, and what is moved leaves a
-    copy behind.
-    """
-    connection.execute(
-        f"UPDATE reply SET body = zeroblob(length(body)) WHERE {where}",  # noqa: S608 -- ours
-        (value,),
-    )
-    return connection.execute(f"DELETE FROM reply WHERE {where}", (value,)).rowcount  # noqa: S608
+def drop_replies(connection: sqlite3.Connection, before: int) -> int:
+    """Drop the stored replies that are older; return how many."""
+    connection.execute("UPDATE reply SET body = zeroblob(length(body)) WHERE at < ?", (before,))
+    return connection.execute("DELETE FROM reply WHERE at < ?", (before,)).rowcount
 
 
 def redacted(connection: sqlite3.Connection, ask: str) -> tuple[str, int] | None:

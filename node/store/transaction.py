@@ -164,9 +164,7 @@ def store(
     return entry, set()
 
 
-def insert(
-    connection: sqlite3.Connection, run: Sequence[Entry], *, after: int
-) -> Sequence[Entry]:
+def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> Sequence[Entry]:
     """Store a run of one log, numbered from `after` + 1 on, and move the log's head.
 
     Returns it as it was stored: words that an owner had erased do not come back.
