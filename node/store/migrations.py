@@ -55,8 +55,31 @@ def fleet(connection: sqlite3.Connection) -> None:
 
 
 def unproven(connection: sqlite3.Connection) -> None:
-    """Check the votes in every final again, by whom they are and who signed them."""
-    if _lay_missing(connection):
+    """Check the votes in every final again, by whom they are and who signed them.
+
+    That is done by what follows: the log is told again only once.
+    """
+    _lay_missing(connection)
+
+
+def erasing_words(connection: sqlite3.Connection) -> None:
+    """Lay words so that they can be erased for good, and erase what owners had erased."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
+    if "resolved_hash" not in columns:
+        connection.execute("ALTER TABLE ask ADD COLUMN resolved_hash BLOB")
+    connection.execute("DROP TABLE IF EXISTS ask_text")
+    for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
+        if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):
+            connection.execute(f"ALTER TABLE {table} RENAME TO {table}_first")
+            for index in (f"{table}_at", f"{table}_ask"):
+                connection.execute(f"DROP INDEX IF EXISTS {index}")
+            _lay_missing(connection)
+            connection.execute(
+                f"INSERT INTO {table} ({kept}) SELECT {kept} FROM {table}_first"  # noqa: S608
+            )
+            connection.execute(f"DROP TABLE {table}_first")
+    _lay_missing(connection)
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         rebuild_in_place(connection)
 
 
@@ -92,6 +115,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0001-first": first,
     "0002-fleet": fleet,
     "0003-unproven": unproven,
+    "0004-erasing": erasing_words,
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from node.store import derive, introduced
+from node.store import derive, erasing, introduced
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -98,6 +98,7 @@ class _Batch:
         """Asks that changed with who belongs to the fleet: some of them are no more."""
         self._voted: set[str] = set()
         self._unsettled = False
+        self._erased = False
 
     def take(self, run: Sequence[Entry]) -> Received:
         """Store what can be stored, log by log."""
@@ -131,7 +132,9 @@ class _Batch:
         for ask in self._settled:
             transaction.change("ask", ask)
         _tell(transaction, self._asks - self._settled)
-        transaction.stored += self._fresh
+        # What was just erased, also by what this batch brought, is not passed on.
+        transaction.stored += erasing.without_erased(self._connection, self._fresh)
+        transaction.erases |= self._erased or bool(self._settled)
         return Received(
             kept=Kept(heads=self._heads, trouble=self._trouble),
             voted=sorted(self._voted),
@@ -192,7 +195,7 @@ class _Batch:
         good = self._verified(head, new, place, key)
         if not good:
             return
-        insert(self._connection, good, after=self._last)
+        good = list(insert(self._connection, good, after=self._last))
         self._last += len(good)
         self._fresh += good
         if any(entry.header.type in STATEMENTS for entry in good):
@@ -319,6 +322,7 @@ class _Batch:
                 ask = apply(self._connection, entry, entry.hash, n)
                 if ask is not None:
                     self._asks.add(ask)
+                    self._erased |= header.type == EntryType.REDACTED
                     if header.type == EntryType.VOTE and self._is_ours(ask):
                         self._voted.add(ask)
 

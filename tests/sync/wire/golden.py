@@ -8,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
 from sync.log.kinds import EntryType
+from sync.log.names import node_name
 from sync.net.pair_key import stretched
 from sync.wire import frames, letter, presence
 from sync.wire import pairing_words as words
@@ -62,6 +64,32 @@ def mark() -> Entry:
 def erased() -> Entry:
     """The first one, its text gone."""
     return msgspec.structs.replace(note(), text=None)
+
+
+def redacted() -> Entry:
+    """An owner has the text of the first one erased."""
+    gone = note()
+    facts = say.RedactedFacts(
+        ask=f"{node_name(FIRST.node_id)}-1",
+        entries=[
+            say.EntryPoint(
+                author=FIRST.node_id, log=gone.header.log, seq=gone.header.seq, hash=gone.hash
+            )
+        ],
+        by="ann",
+        heads=[sha256(b"statement")],
+        at=AT,
+    )
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=259,
+        prev=sha256(b"head"),
+        hlc=AT << 16,
+        entry_type=EntryType.REDACTED,
+        facts=say.pack_facts(facts),
+        text=say.pack_text(SALT, say.RedactedText(reason="a password")),
+    )
 
 
 def signed_presence() -> Signed:
@@ -199,6 +227,7 @@ def files() -> dict[str, object]:
             "note": entry_vector(note()),
             "mark": entry_vector(mark()),
             "note, its text erased": entry_vector(erased()),
+            "redacted": entry_vector(redacted()),
         },
         "vector.json": {
             "heads": [
