@@ -64,6 +64,8 @@ class Machine:
         self.stop_at: Callable[[str], None] = lambda _name: None
         self.starts = 0
         self.open = False
+        self.retired = False
+        """Not started again: a clone that was found."""
 
     @property
     def up(self) -> bool:
