@@ -83,7 +83,7 @@ class Truth:
             and self.final.facts.votes[-1].facts.find(person.encode()) >= 0
         )
         speaks = machine.name.rstrip("'") in world.template.speaks[name]
-        self.may = name != "cyd" and speaks
+        self.may = name != "cyd" and speaks and not log.own_end
         self.here = self.home == machine.id
         self.reached = self.here or self.home in world.linked(machine)
         self.over = not self.here and (self.home in log.removed or self.home in log.forked)

@@ -43,8 +43,16 @@ class Chaos:
             "clone": self.clone,
             "restore": self.restore,
             "remove": self.remove,
+            "lose": self.lose,
         }
-        rare = {"clone": 0.1, "restore": 0.1, "remove": 0.12, "week": 0.12, "nap": 0.12}
+        rare = {
+            "clone": 0.1,
+            "restore": 0.1,
+            "remove": 0.15,
+            "lose": 0.08,
+            "week": 0.12,
+            "nap": 0.12,
+        }
         common = [kind for kind in kinds if kind not in rare]
         themes = self.chance.sample(common, self.chance.randint(1, 4))
         once = [kind for kind, share in rare.items() if self.chance.random() < share]
@@ -211,15 +219,24 @@ class Chaos:
         """One machine, or two of them, cut off from the rest."""
         hosts = [one.host for one in self.world.machines.values()]
         here = self.chance.sample(hosts, self.chance.randint(1, max(1, len(hosts) - 1)))
-        ways = [(one, other) for one in here for other in hosts if other not in here]
-        for one, other in ways:
-            self.world.net.shut(one, other)
-            self.world.net.shut(other, one)
-        await asyncio.sleep(self.chance.uniform(5, 120))
-        for one, other in ways:
-            self.world.net.open(one, other)
-            self.world.net.open(other, one)
+        await self._apart(here, self.chance.uniform(5, 120))
         self.world.sometimes("partition")
+
+    async def _apart(self, here: list[str], seconds: float, *, open_again: bool = True) -> None:
+        for one, other in self._ways(here):
+            self.world.net.shut(one, other)
+        await asyncio.sleep(seconds)
+        if open_again:
+            self._open(here)
+
+    def _open(self, here: list[str]) -> None:
+        for one, other in self._ways(here):
+            self.world.net.open(one, other)
+
+    def _ways(self, here: list[str]) -> list[tuple[str, str]]:
+        hosts = [one.host for one in self.world.machines.values()]
+        ways = [(one, other) for one in here for other in hosts if other not in here]
+        return ways + [(other, one) for one, other in ways]
 
     async def slow(self) -> None:
         """A machine that takes little, and whose disk is slow."""
@@ -266,13 +283,30 @@ class Chaos:
             raise Gone
         name = self.chance.choice(names)
         ann = viewer(self.world.template.people["ann"])
+        if self.chance.random() < 0.7:
+            # What the machine says meanwhile reaches the others before its end is known.
+            await self._apart([desk.host], self.chance.uniform(10, 50), open_again=False)
         self.world.removed.add(name)
 
         async def remove(node: Node) -> None:
             await node.person_desk.remove_machine(ann, self.world.template.ids[name])
 
-        await desk.call(remove)
+        try:
+            await desk.call(remove)
+        finally:
+            await asyncio.sleep(self.chance.uniform(0, 5))
+            self._open([desk.host])
         self.world.sometimes("machine removed")
+
+    async def lose(self) -> None:
+        """A machine breaks for good: what others have of it is all there is."""
+        machine = self._machine()
+        if len(self.world.machines) < 3 or self.world.copied or self.world.lost:
+            raise Gone
+        self.world.lost.add(machine.name)
+        machine.retired = True
+        machine.die(silently=True)
+        self.world.sometimes("machine lost for good")
 
     async def clone(self) -> None:
         """A directory is copied and used on a second machine, while the first goes on."""

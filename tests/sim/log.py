@@ -79,6 +79,9 @@ class Log:
         self.removed = {
             one: cut for (one, cut) in (_removed(line) for line in self.lines if line.type == 6)
         }
+        (own,) = store.execute("SELECT value FROM local WHERE name = 'node'").fetchone()
+        self.own_end = node_name(own) in self.removed
+        self.removed.pop(node_name(own), None)  # what it said itself always counts there
         self.counting = [line for line in self.lines if self._counts(line)]
 
     def _counts(self, line: Line) -> bool:

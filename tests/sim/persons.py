@@ -15,6 +15,7 @@ from web.desk import AskClosed, Ballot
 from web.views import AskView, State, VoteReceipt
 
 STEPS = {"waiting": 0, "closed": 1, "handed": 2, "void": 3, "resolved": 4}
+LAST_MOMENT_S = 60.0
 ANSWERS = {"approval": ("allow", "allow", "deny"), "question": ("answer", "answer", "decline")}
 
 
@@ -57,7 +58,7 @@ class Person:
             return
         open_ = [ask for ask in state.asks if set(ask.card.actions) & {"allow", "deny", "answer"}]
         if open_:
-            await self._vote(self.chance.choice(open_))
+            await self._vote(self.chance.choice(open_), state.now)
 
     def _mark(self, state: State) -> None:
         notes = [ask for ask in state.asks if ask.kind == "note" and not ask.read]
@@ -68,7 +69,7 @@ class Person:
             )
             future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    async def _vote(self, ask: AskView) -> None:
+    async def _vote(self, ask: AskView, now: int) -> None:
         decision = self.chance.choice(ANSWERS[ask.kind])
         if decision not in ask.card.actions:
             return
@@ -78,11 +79,19 @@ class Person:
             text="so be it" if decision == "answer" else None,
             wait_s=self.chance.choice((0.0, 2.0, 20.0)),
         )
-        await asyncio.sleep(self.chance.uniform(0, self.world.patience / 4))
+        await asyncio.sleep(self._hesitates(ask, now))
         receipt = await self.machine.call(
             lambda node: node.person_desk.vote(self.viewer, ask.id, ballot)
         )
         self._noted(receipt, decision)
+
+    def _hesitates(self, ask: AskView, now: int) -> float:
+        """Seconds from reading to answering; some answer at the very last moment."""
+        left = 0.0 if ask.deadline is None else (ask.deadline - now) / 1000
+        if 0 < left < LAST_MOMENT_S and self.chance.random() < 0.3:
+            self.world.sometimes("answered at the last moment")
+            return max(0.0, left + self.chance.uniform(-0.1, 0.05))
+        return self.chance.uniform(0, self.world.patience / 4)
 
     async def _take_back(self, ask: AskView) -> None:
         receipt = await self.machine.call(

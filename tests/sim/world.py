@@ -60,6 +60,8 @@ class World(Hosting):
         self.returned: dict[str, float] = {}
         self.removed: set[str] = set()
         """Names of machines that the owner removed."""
+        self.lost: set[str] = set()
+        """Names of machines that broke for good."""
         self.copied: set[str] = set()
         """Names of machines whose directory was copied, and used twice or put back."""
         self.staff: Callable[[Machine], None] = lambda _machine: None
