@@ -274,10 +274,10 @@ class Node:
                 privacy=self.sight.privacy,
             ),
         )
-        agents = AgentSide(
+        self.agents = agents = AgentSide(
             self.context, SessionBook(), reading, self._facts, privacy=self.sight.privacy
         )
-        gate = GateDesk(self.context, rules)
+        self.gate = gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
     async def serve(self) -> None:
