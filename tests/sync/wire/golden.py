@@ -10,6 +10,7 @@ import msgspec
 
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
+from sync.log.fork import Evidence, evidence, side
 from sync.log.kinds import EntryType
 from sync.net.pair_key import stretched
 from sync.wire import frames, letter, presence
@@ -61,6 +62,26 @@ def mark() -> Entry:
 def erased() -> Entry:
     """The first one, its text gone."""
     return msgspec.structs.replace(note(), text=None)
+
+
+def other_note() -> Entry:
+    """Another in its place, as a copy of the directory writes it."""
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=1,
+        prev=bytes(32),
+        hlc=(AT << 16) + 2,
+        entry_type=EntryType.NOTE,
+        facts=b'{"number":1,"kind":"note","agent":"codex","session":"s-2",'
+        b'"project":"example.org/team/app","created":1800000000000}',
+        text=SALT + b'{"title":"Assumed CET"}',
+    )
+
+
+def proof() -> Evidence:
+    """That the author has two histories."""
+    return evidence(side(note()), side(other_note()))
 
 
 def signed_presence() -> Signed:
@@ -157,6 +178,8 @@ def cases() -> dict[str, Frame]:
         "pong": frames.Pong(number=1, now=AT),
         "goodbye": frames.Goodbye(),
         "farewell": frames.Farewell(entries=(note(),)),
+        "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
+        "evidence, a break": frames.Proofs(evidence=(evidence(side(other_note()), side(mark())),)),
     }
 
 
@@ -205,6 +228,7 @@ def files() -> dict[str, object]:
                 for row in rows()
             ],
             "digest": digest(vector()).hex(),
+            "digest, a fork known": digest(vector(), {(FIRST.node_id, 1): 3}).hex(),
         },
         "signed.json": {
             "presence": signed_vector(signed_presence(), presence.PREFIX),
