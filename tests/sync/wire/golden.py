@@ -11,6 +11,7 @@ import msgspec
 from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
+from sync.log.fork import Evidence, evidence, side
 from sync.log.kinds import EntryType
 from sync.log.names import node_name
 from sync.net.pair_key import stretched
@@ -90,6 +91,26 @@ def redacted() -> Entry:
         facts=say.pack_facts(facts),
         text=say.pack_text(SALT, say.RedactedText(reason="a password")),
     )
+
+
+def other_note() -> Entry:
+    """Another in its place, as a copy of the directory writes it."""
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=1,
+        prev=bytes(32),
+        hlc=(AT << 16) + 2,
+        entry_type=EntryType.NOTE,
+        facts=b'{"number":1,"kind":"note","agent":"codex","session":"s-2",'
+        b'"project":"example.org/team/app","created":1800000000000}',
+        text=SALT + b'{"title":"Assumed CET"}',
+    )
+
+
+def proof() -> Evidence:
+    """That the author has two histories."""
+    return evidence(side(note()), side(other_note()))
 
 
 def signed_presence() -> Signed:
@@ -186,6 +207,8 @@ def cases() -> dict[str, Frame]:
         "pong": frames.Pong(number=1, now=AT),
         "goodbye": frames.Goodbye(),
         "farewell": frames.Farewell(entries=(note(),)),
+        "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
+        "evidence, a break": frames.Proofs(evidence=(evidence(side(other_note()), side(mark())),)),
     }
 
 
@@ -235,6 +258,7 @@ def files() -> dict[str, object]:
                 for row in rows()
             ],
             "digest": digest(vector()).hex(),
+            "digest, a fork known": digest(vector(), {(FIRST.node_id, 1): 3}).hex(),
         },
         "signed.json": {
             "presence": signed_vector(signed_presence(), presence.PREFIX),
