@@ -17,6 +17,7 @@ from sync.wire import pairing_words as words
 from sync.wire.frames import Frame, FrameType
 from sync.wire.held import digest
 from sync.wire.pairing_code import new_code
+from sync.wire.pairing_welcome import bodies
 from sync.wire.signed import Signed
 from tests.sync.log.entries import key
 from tests.sync.wire import pairs
@@ -233,6 +234,19 @@ def pairing() -> dict[str, object]:
         "tag of B": words.tag(secret, b"B", said).hex(),
         "tag of A": words.tag(secret, b"A", said).hex(),
         "messages": {words.Kind(raw[0]).name: raw.hex() for raw in pair.said},
+        "a welcome in two messages": in_parts(said),
+    }
+
+
+def in_parts(said: bytes) -> dict[str, str]:
+    """The same statements, told in both messages."""
+    told = pairs.ADMISSION
+    welcome = words.Welcome(fleet=told.fleet, founder=told.founder, port=told.port)
+    body, more = bodies(welcome, [told.statements, told.statements])
+    sign = words.signature(pairs.me(1).key, words.WELCOME, said, body)
+    return {
+        "WELCOME": words.pack(words.Kind.WELCOME, signature=sign, body=body).hex(),
+        "MORE": words.pack(words.Kind.MORE, body=more).hex(),
     }
 
 
