@@ -59,7 +59,7 @@ def _print(checked: "Checked") -> None:
 
 def _print_end(verified: "Verified") -> None:
     entries = next((kind.count for kind in verified.kinds if kind.kind == "entries"), 0)
-    speed = f"{entries:,} entries in {verified.seconds:.1f} s"
+    speed = f"{plural(entries, 'entry', 'entries')} in {verified.seconds:.1f} s"
     if verified.seconds >= 1:
         speed += f", {verified.entries_per_second:,} a second"
     if verified.faults:
