@@ -286,13 +286,13 @@ class AgentDesk:
         ask = row.id
         while True:
             with context.signals.of(ask) as changed:
-                found = await context.reader.run(partial(rows.followed, ask=ask))
+                found, silenced = await context.reader.run(partial(self._followed, ask=ask))
                 row = row if found is None else found
                 if row.id != ask:
                     ask = row.id
                     continue
                 left = until - loop.time()
-                if row.state != AskState.WAITING.value or left <= 0:
+                if (row.state != AskState.WAITING.value and not silenced) or left <= 0:
                     return ask
                 # Also before the first wait: a host then knows at once that this may take long.
                 if progress is not None:
@@ -301,6 +301,10 @@ class AgentDesk:
                     await asyncio.wait_for(changed.wait(), min(left, PROGRESS_EVERY_S))
                 except TimeoutError:
                     await self.heard(who)
+
+    def _followed(self, connection: sqlite3.Connection, ask: str) -> tuple[AskRow | None, bool]:
+        """The ask as it stands, and whether nothing may be handed over now."""
+        return rows.followed(connection, ask), far.silenced(self.context, connection) is not None
 
     def _own(self, connection: sqlite3.Connection, ask_id: str) -> AskRow:
         """Return an ask of this machine; an agent has nothing to do with any other."""

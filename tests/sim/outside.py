@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-
 from sync.limits import CONNECT_S
 from sync.log.entry import NodeKey
 from sync.net.faults import Failure, Fault, failure

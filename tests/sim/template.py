@@ -42,7 +42,7 @@ def host(name: str) -> str:
 
 def make(folder: Path, size: int) -> Template:
     """Make a fleet of so many machines."""
-    chance = random.Random(size)  # noqa: S311 -- the same in every run
+    chance = random.Random(size)
     with (
         mock.patch("os.urandom", chance.randbytes),
         mock.patch("node.founding.create_key", lambda home: _key(home, chance.randbytes(32))),

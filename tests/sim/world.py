@@ -11,7 +11,6 @@ import msgspec
 
 from sync.log.names import node_name
 from sync.wire import frames
-
 from tests.sim import template
 from tests.sim.history import History, Trace
 from tests.sim.loop import SimLoop
