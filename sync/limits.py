@@ -223,6 +223,10 @@ PAIRING_S: Final = 600.0
 PAIR_MESSAGE_BYTES: Final = 16 * 1024
 """A message of pairing: names, keys and one certificate."""
 
+PAIR_PARTS: Final = 64
+"""Further messages with statements that a machine that joins takes: a fleet makes some
+thousands of them in years, and their hashes fit into one message."""
+
 PAIR_MESSAGE_S: Final = 10.0
 """What either side may take for one message; nobody types while two machines are pairing."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import time
 from functools import partial
 from typing import cast
 
@@ -51,7 +50,7 @@ class AgentDesk:
         self.context = context
         self.book = book
         self._taking = Taking(context, rules)
-        self.pace = Pace(context.limits, time.monotonic)
+        self.pace = Pace(context.limits, asyncio.get_running_loop().time)
 
     async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
         """Record an ask, or return the one already open or recorded under the key."""
@@ -282,7 +281,8 @@ class AgentDesk:
         Return its id, which is another one once it was raised again in another fleet.
         """
         context = self.context
-        until = time.monotonic() + wait_s
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
         ask = row.id
         while True:
             with context.signals.of(ask) as changed:
@@ -291,7 +291,7 @@ class AgentDesk:
                 if row.id != ask:
                     ask = row.id
                     continue
-                left = until - time.monotonic()
+                left = until - loop.time()
                 if (row.state != AskState.WAITING.value and not silenced) or left <= 0:
                     return ask
                 # Also before the first wait: a host then knows at once that this may take long.

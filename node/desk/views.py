@@ -15,7 +15,7 @@ from node.desk.sight import Sight
 from node.desk.votes import final_votes, standing_votes
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
-from sync.decide.handover import Held, Status
+from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.quorum import counted
 from sync.decide.vote import Decision, Ruling
@@ -242,8 +242,7 @@ class Looking:
         )
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
-        own = self._own_vote(row)
-        sight = self.sight(row.home)
+        own, sight = self._own_vote(row), self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -272,6 +271,7 @@ class Looking:
             closed_on=self.machine(row.closed_on).name if row.closed_on else None,
             answer_label=text.label(row.choice),
             reason=(text.answer.reason if text.answer else None) or row.reason,
+            restored=row.reason == WHY_RESTORED,
             use_by=row.use_by,
             handover=Status(row.handover) if row.handover else None,
             handover_at=row.handover_at,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, forks, introduced
+from node.store import derive, erasing, forks, introduced
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -98,6 +98,7 @@ class _Batch:
         """Asks that changed with who belongs to the fleet: some of them are no more."""
         self._voted: set[str] = set()
         self._unsettled = False
+        self._erased = False
         self._lately: Entry | None = None
         """The last of a faulty run that was sound: it is not stored yet."""
 
@@ -151,7 +152,9 @@ class _Batch:
         for ask in self._settled:
             transaction.change("ask", ask)
         _tell(transaction, self._asks - self._settled)
-        transaction.stored += self._fresh
+        # What was just erased, also by what this batch brought, is not passed on.
+        transaction.stored += erasing.without_erased(self._connection, self._fresh)
+        transaction.erases |= self._erased or bool(self._settled)
         # What lies before a fork may have come with the very batch that showed it.
         frozen = {
             place: replace(one, end=forks.end_before(self._connection, self._fleet, place, one.seq))
@@ -222,7 +225,7 @@ class _Batch:
         good = self._verified(head, new, place, key)
         if not good:
             return
-        insert(self._connection, good, after=self._last)
+        good = list(insert(self._connection, good, after=self._last))
         self._last += len(good)
         self._fresh += good
         if any(entry.header.type in STATEMENTS for entry in good):
@@ -355,6 +358,7 @@ class _Batch:
                 ask = apply(self._connection, entry, entry.hash, n)
                 if ask is not None:
                     self._asks.add(ask)
+                    self._erased |= header.type == EntryType.REDACTED
                     if header.type == EntryType.VOTE and self._is_ours(ask):
                         self._voted.add(ask)
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, hold, membership_tables
+from node.store import derive, erasing, hold, membership_tables
 from node.store.projection import project
 from sync import limits
 from sync.errors import OnHold, StoreError
@@ -135,9 +135,11 @@ class Transaction:
             text=pack_text(salt or self.random(limits.SALT_BYTES), text),
         )
         self.keep("hlc", hlc.to_bytes(8, "big"))
-        for ask in store(self.connection, entry, own=True):
+        entry, changed = store(self.connection, entry, own=True)
+        for ask in changed:
             self.change("ask", ask)
         self.stored.append(entry)
+        self.erases |= entry_type is EntryType.REDACTED
         return entry
 
     def enter(self, fleet: bytes) -> None:
@@ -163,22 +165,29 @@ class Transaction:
         self.changes += changes
 
 
-def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
+def store(
+    connection: sqlite3.Connection, entry: Entry, *, own: bool = False
+) -> tuple[Entry, set[str]]:
     """Store the next entry of a log and apply it to the tables (`own`: we just signed it).
 
-    Returns the asks that other entries changed, which count by it, or count no more.
+    Returns it as it was stored, and the asks that other entries changed, which count by it,
+    or count no more.
     """
     entry_hash = entry.hash
     (last,) = connection.execute("SELECT coalesce(max(n), 0) FROM entry").fetchone()
-    insert(connection, [entry], after=last)
+    (entry,) = insert(connection, [entry], after=last)
     if entry.header.type in STATEMENTS:
-        return derive.settle(connection, entry.header.fleet)
+        return entry, derive.settle(connection, entry.header.fleet)
     project(connection, entry, entry_hash, last + 1, own=own)
-    return set()
+    return entry, set()
 
 
-def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> None:
-    """Store a run of one log, numbered from `after` + 1 on, and move the log's head."""
+def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> Sequence[Entry]:
+    """Store a run of one log, numbered from `after` + 1 on, and move the log's head.
+
+    Returns it as it was stored: words that an owner had erased do not come back.
+    """
+    run = erasing.without_erased(connection, run)
     connection.executemany(
         "INSERT INTO entry (n, fleet, author, log, seq, type, hash, header, signature, facts,"
         " text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -205,3 +214,5 @@ def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) 
         " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
         (last.header.author, last.header.log, last.header.seq, last.hash),
     )
+    erasing.note(connection, run, after=after)
+    return run

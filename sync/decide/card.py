@@ -66,6 +66,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The machine on which that vote was given."""
     answer_label: str | None = None
     reason: str | None = None
+    restored: bool = False
+    """Its home closed it because it was restored, as `WHY_RESTORED` in the final says."""
     use_by: int | None = None
     handover: Status | None = None
     handover_at: int | None = None
@@ -99,6 +101,9 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.outcome is Outcome.EXPIRED:
         late = "; your answer came after it." if _lost(facts) else "; nobody answered in time."
         return _shut(CardState.EXPIRED, f"The deadline passed{late}", _closed(facts))
+    if facts.outcome is Outcome.WITHDRAWN and facts.restored:
+        sentence = f"Withdrawn: {facts.machine} was put back to an older copy since it was asked."
+        return _shut(CardState.WITHDRAWN, sentence, _closed(facts))
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
         return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
@@ -334,6 +339,8 @@ def _void(facts: CardFacts) -> Card:
         return _shut(CardState.TAKEN_BACK, f"{verdict}, then taken back before it was used.", since)
     if facts.handover_reason == Void.USE_BY.value:
         sentence = f"{verdict}, but {facts.agent} did not come back for it in time."
+    elif facts.handover_reason == Void.RESTORED.value:
+        sentence = f"{verdict}, but {facts.machine} was put back to an older copy: it is void."
     else:
         sentence = f"{verdict}, but it came to nothing: {facts.handover_reason}."
     return _shut(CardState.VOID, sentence, since)

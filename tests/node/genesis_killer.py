@@ -21,7 +21,14 @@ from node.founding import open_store
 from node.store import blobs
 from node.store.rebuild import compare
 
-TRACED = ("founding.py", "birth.py", "identity.py", "migrations.py", "connection.py", "transaction.py")
+TRACED = (
+    "founding.py",
+    "birth.py",
+    "identity.py",
+    "migrations.py",
+    "connection.py",
+    "transaction.py",
+)
 
 
 class Lines:

@@ -139,7 +139,12 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
     old.executemany("INSERT INTO local VALUES (?, ?)", list(fresh.execute("SELECT * FROM local")))
     old.execute("INSERT INTO head VALUES (x'00', 0, 1, x'00')")
 
-    assert migrate(old, now=2) == ["0002-fleet", "0003-unproven", "0004-evidence"]
+    assert migrate(old, now=2) == [
+        "0002-fleet",
+        "0003-unproven",
+        "0004-evidence",
+        "0005-erasing",
+    ]
 
     assert tables(old) == tables(fresh)
     for table in ("entry", "local", *DERIVED):

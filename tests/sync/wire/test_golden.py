@@ -56,7 +56,11 @@ def test_an_entry_is_read_as_it_always_was(name: str) -> None:
 
 def test_entries_are_made_as_they_always_were() -> None:
     shown = vectors("entries.json")
-    for name, made in (("note", golden.note()), ("mark", golden.mark())):
+    for name, made in (
+        ("note", golden.note()),
+        ("mark", golden.mark()),
+        ("redacted", golden.redacted()),
+    ):
         assert golden.entry_vector(made) == shown[name]
 
 
