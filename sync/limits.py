@@ -153,6 +153,12 @@ WINDOW: Final = 4
 PLACES: Final = 4_096
 """Logs a vector may name: two of each of 2,000 machines; more is made up."""
 
+PROOFS: Final = 64
+"""Forks proved in one frame: each costs two signatures to check, and there are few."""
+
+DOUBTED_FIRST: Final = 64
+"""Entries asked for at first below a head that differs: a copy is seldom older than that."""
+
 RUNS_WANTED: Final = 16
 """Runs asked of one peer at once: the others are left for the other links."""
 

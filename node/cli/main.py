@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "status": "node.cli.status:status",
     "doctor": "node.cli.doctor:doctor",
     "verify": "node.cli.verify:verify",
+    "backup": "node.cli.backup:backup",
+    "restore": "node.cli.restore:restore",
     "rules": "node.cli.rules:rules",
     "sessions": "node.cli.sessions:sessions",
     "node": "node.cli.node_group:node",

@@ -44,7 +44,7 @@ class Telling:
             self._tasks = {}
 
     def step(self, what: str, done: int, total: int) -> None:
-        """Say that so much of `what` is done."""
+        """Say that so much of `what` is done. `total` 0: nobody knows how much there is."""
         now = time.monotonic()
         if now - self._began < PATIENCE_S:
             return
@@ -52,15 +52,16 @@ class Telling:
             self._draw(what, done, total)
         elif now - self._told >= LINES_S:
             self._told = now
-            click.echo(f"… {what}: {done:,} of {total:,} {self._unit}", err=True)
+            far = f": {done:,} of {total:,} {self._unit}" if total else ""
+            click.echo(f"… {what}{far}", err=True)
 
     def _draw(self, what: str, done: int, total: int) -> None:
         if self._bar is None:
             self._bar = _bar()
             self._bar.start()
         if what not in self._tasks:
-            self._tasks[what] = self._bar.add_task(what, total=total)
-        self._bar.update(self._tasks[what], completed=done, total=total)
+            self._tasks[what] = self._bar.add_task(what, total=total or None)
+        self._bar.update(self._tasks[what], completed=done, total=total or None)
 
 
 def _bar() -> "Progress":

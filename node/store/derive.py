@@ -7,7 +7,7 @@ removed, after entries of it came makes those count, or count no more.
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from node.store import membership_tables
+from node.store import erasing, membership_tables
 from node.store.projection import APPLIED, project
 from sync.decide.membership import NodeState
 from sync.log.chain import EMPTY
@@ -193,6 +193,7 @@ def rebuild_in_place(
     was, there = _prints(connection), _asks(connection)
     for table in APPLIED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 -- names of ours
+    erasing.note_all(connection)
     connection.execute("DELETE FROM head")
     # The last entry of a log is the one with the highest number.
     connection.execute(

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from node.store import derive, introduced, membership_tables
+from node.store import derive, erasing, introduced, membership_tables
 from node.store.connection import open_reader
 from node.store.migrations import migrate
 from node.store.projection import DERIVED, project
@@ -63,7 +63,7 @@ def differences(
         # The fleets are settled from all their statements at once.
         _copy(live, fresh, "entry", "WHERE type < 16")
         findings = _Replay(live, fresh, checked=checked).findings(told)
-        for table in DERIVED:
+        for table in (*DERIVED, "about"):
             findings += _differences(live, fresh, table)
     finally:
         fresh.close()
@@ -122,6 +122,7 @@ class _Replay:
             n = row[0]
             try:
                 entry = self._entry(row, found)
+                erasing.note(fresh, [entry], after=n - 1)
                 if n not in held and ends.count(entry):
                     project(fresh, entry, entry.hash, n)
             except AskmeshError as error:
