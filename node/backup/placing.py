@@ -11,6 +11,7 @@ from typing import Final
 
 from node.backup.private import COPY, STAGED, sweep, sync_folder
 from node.bridge.paths import PLACING, READY
+from node.birth import STARTS_FILE
 from node.config import FACTS_FILE, SETTINGS_FILE
 from node.identity import KEY_FILE
 from node.store.blobs import FOLDER
@@ -27,6 +28,7 @@ BELONGS: Final = (
     KEY_FILE,
     SETTINGS_FILE,
     FACTS_FILE,
+    STARTS_FILE,
     FOLDER,
     "node.log",
     "node.log.1",
