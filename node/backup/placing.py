@@ -12,6 +12,7 @@ from typing import Final
 from node.backup.private import COPY, STAGED, sweep, sync_folder
 from node.birth import STARTS_FILE
 from node.bridge.paths import PLACING, READY
+from node.birth import STARTS_FILE
 from node.config import FACTS_FILE, SETTINGS_FILE
 from node.identity import KEY_FILE
 from node.store.blobs import FOLDER
@@ -28,6 +29,7 @@ BELONGS: Final = (
     KEY_FILE,
     SETTINGS_FILE,
     FACTS_FILE,
+    STARTS_FILE,
     FOLDER,
     STARTS_FILE,
     "node.log",
