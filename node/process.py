@@ -25,6 +25,7 @@ from node.agents.socket import AgentSocket
 from node.backup.placing import tidy
 from node.clock import SystemTimes, Times
 from node.config import FACTS_FILE, SETTINGS_FILE, Settings, lock, prepare, settings, write
+from node.desk import holding
 from node.desk.agent_side import AgentSide
 from node.desk.answers import Answers
 from node.desk.closing import close
@@ -44,6 +45,7 @@ from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
+from node.store import hold
 from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Transaction
@@ -274,10 +276,10 @@ class Node:
                 privacy=self.sight.privacy,
             ),
         )
-        agents = AgentSide(
+        self.agents = agents = AgentSide(
             self.context, SessionBook(), reading, self._facts, privacy=self.sight.privacy
         )
-        gate = GateDesk(self.context, rules)
+        self.gate = gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
     async def serve(self) -> None:
@@ -330,6 +332,9 @@ class Node:
 
     def _recovered(self, transaction: Transaction) -> None:
         """The recovery words were used: no approval that is open may be decided any more."""
+        if hold.kept(transaction.connection) is not None:
+            # Whoever has the words may say go as well.
+            holding.release(transaction)
         for row in self.answers.open_approvals(transaction):
             close(
                 transaction,

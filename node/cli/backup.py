@@ -56,7 +56,7 @@ def backup(place: Place, *, file: Path, no_passphrase: bool, as_json: bool) -> N
 def _back_up(place: Place, terminal: Terminal, file: Path, *, bare: bool) -> "Made":
     from node.backup.making import make
     from node.cli.owner import new_passphrase, prove_owner
-    from node.cli.progress import Bar
+    from node.cli.progress import Telling
     from node.store.connection import failure, open_reader
 
     terminal.show([f"Data directory: {visible_line(place.home)}", _HOLDS])
@@ -69,13 +69,9 @@ def _back_up(place: Place, terminal: Terminal, file: Path, *, bare: bool) -> "Ma
         terminal.show([_BARE])
         terminal.confirm("Write it without a passphrase?")
     passphrase = None if bare else new_passphrase(terminal)
-    bar = Bar(terminal)
-    try:
-        return make(
-            Path(place.home), file, passphrase=passphrase, at=time.time_ns() // 1_000_000, told=bar
-        )
-    finally:
-        bar.clear()
+    at = time.time_ns() // 1_000_000
+    with Telling("bytes") as telling:
+        return make(Path(place.home), file, passphrase=passphrase, at=at, told=telling.step)
 
 
 def _say(made: "Made", file: Path, *, locked: bool) -> None:

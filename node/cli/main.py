@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "answer": "node.cli.answer:answer",
     "status": "node.cli.status:status",
     "doctor": "node.cli.doctor:doctor",
+    "verify": "node.cli.verify:verify",
     "backup": "node.cli.backup:backup",
     "restore": "node.cli.restore:restore",
     "rules": "node.cli.rules:rules",

@@ -1,6 +1,5 @@
 """`restore`: a backup becomes this machine's askmesh again, by its owner."""
 
-import contextlib
 import sqlite3
 import time
 from pathlib import Path
@@ -53,27 +52,26 @@ def restore(place: Place, *, file: Path, replace: bool, as_json: bool) -> None:
 def _restore(place: Place, terminal: Terminal, file: BinaryIO, *, replace: bool) -> "Restored":
     from node.backup.restoring import Asking, restore
     from node.cli.owner import prove_owner
-    from node.cli.progress import Bar
+    from node.cli.progress import Telling
 
-    bar = Bar(terminal)
+    telling = Telling("bytes")
 
     def owner(store: sqlite3.Connection, manifest: "Manifest") -> str:
-        bar.clear()
+        telling.pause()
         machine = visible_line(manifest.machine)
         terminal.show([f"Backup of {machine} of {_date(manifest.at)}.", _WILL])
         return prove_owner(terminal, store, whose=f"on {machine}")
 
     asking = Asking(passphrase=_Passphrase(terminal), owner=owner)
     terminal.show([f"Data directory: {visible_line(place.home)}"])
-    with contextlib.ExitStack() as ending:
-        ending.callback(bar.clear)
+    with telling:
         return restore(
             Path(place.home),
             file,
             asking,
             replace=replace,
             at=time.time_ns() // 1_000_000,
-            told=bar,
+            told=telling.step,
         )
 
 

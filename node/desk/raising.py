@@ -253,4 +253,6 @@ def _record_ask(
     name = ask_name(transaction.identity.key.node_id, number)
     transaction.run("INSERT INTO ask_content VALUES (?, ?, ?)", name, who.session, ask.content())
     if call is not None:
-        transaction.run("INSERT INTO call VALUES (?, ?, ?)", name, call.digest, call.diff)
+        transaction.run(
+            "INSERT INTO call (ask, digest, diff) VALUES (?, ?, ?)", name, call.digest, call.diff
+        )

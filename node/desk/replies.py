@@ -5,6 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from node import limits
+from node.store import erasing
 from node.store.transaction import Transaction
 from sync.errors import Conflict
 
@@ -19,10 +20,18 @@ def name(operation: str, session: str, request: str) -> str | None:
 def recall(
     transaction: Transaction, request: str | None, kind: type[ReplyType]
 ) -> ReplyType | None:
-    """Return the stored reply to this very request."""
+    """Return the stored reply to this very request.
+
+    Raises `Conflict` where its words were erased: doing it again would bring them back.
+    """
     if request is None:
         return None
     row = transaction.row("SELECT body FROM reply WHERE request = ?", request)
+    if row is not None and not row[0]:
+        raise Conflict(
+            "What was answered to this request was erased by an owner.",
+            hint="Ask anew, without what had to be erased.",
+        )
     return None if row is None else msgspec.json.decode(row[0], type=kind)
 
 
@@ -46,7 +55,7 @@ def remember(
     """Store a reply in the transaction that made it true."""
     if request is not None:
         transaction.run(
-            "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO reply (request, body, ask, at) VALUES (?, ?, ?, ?)",
             request,
             msgspec.json.encode(reply),
             ask,
@@ -56,4 +65,4 @@ def remember(
 
 def forget_old(transaction: Transaction) -> int:
     """Drop replies older than a day; return how many."""
-    return transaction.run("DELETE FROM reply WHERE at < ?", transaction.now - limits.REPLY_KEPT_MS)
+    return erasing.drop_replies(transaction.connection, transaction.now - limits.REPLY_KEPT_MS)

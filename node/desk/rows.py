@@ -1,14 +1,23 @@
 """Asks as rows of the store, and how an id that someone typed finds one."""
 
 import sqlite3
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from sync.decide.ask import Ask, AskState, Kind, Outcome
 from sync.decide.handover import Held, Standing, lease_from
-from sync.errors import Invalid, NotFound
-from sync.log.facts import AskText, FinalText, NoteText, Quorum, RuleReference
+from sync.errors import BadEntry, Invalid, NotFound
+from sync.log.facts import (
+    AskText,
+    FinalText,
+    NoteText,
+    PartType,
+    Quorum,
+    ResolvedText,
+    RuleReference,
+    read_text,
+)
 from sync.log.names import split_ask
 
 
@@ -91,7 +100,9 @@ COLUMNS = ", ".join(AskRow.__struct_fields__)
 class Words(msgspec.Struct, frozen=True, kw_only=True):
     """The erasable words of an ask, as far as they are still here."""
 
-    title: str = "(this text was erased)"
+    ERASED: ClassVar[str] = "(this text was erased)"
+
+    title: str
     ask: AskText | None = None
     note: NoteText | None = None
     answer: FinalText | None = None
@@ -172,18 +183,32 @@ def followed(connection: sqlite3.Connection, ask: str) -> AskRow | None:
 def words(connection: sqlite3.Connection, row: AskRow) -> Words:
     """Return the words of an ask."""
     record = connection.execute(
-        "SELECT title, body, answer, outcome FROM ask_text WHERE ask = ?", (row.id,)
+        "SELECT asked.text, final.text, resolved.text FROM ask"
+        " LEFT JOIN entry AS asked ON asked.hash = ask.entry_hash"
+        " LEFT JOIN entry AS final ON final.hash = ask.final_hash"
+        " LEFT JOIN entry AS resolved ON resolved.hash = ask.resolved_hash"
+        " WHERE ask.id = ?",
+        (row.id,),
     ).fetchone()
-    if record is None:
-        return Words()
-    title, body, answer, outcome = record
+    asked, final, resolved = record or (None, None, None)
+    ask = None if row.posted else _read(AskText, asked)
+    note = _read(NoteText, asked) if row.posted else None
+    body, said = ask or note, _read(ResolvedText, resolved)
     return Words(
-        title=title,
-        ask=None if row.posted else msgspec.json.decode(body, type=AskText),
-        note=msgspec.json.decode(body, type=NoteText) if row.posted else None,
-        answer=None if answer is None else msgspec.json.decode(answer, type=FinalText),
-        outcome=outcome or "",
+        title=Words.ERASED if body is None else body.title,
+        ask=ask,
+        note=note,
+        answer=_read(FinalText, final),
+        outcome="" if said is None else said.outcome,
     )
+
+
+def _read(kind: type[PartType], text: bytes | None) -> PartType | None:
+    """Return words; None where they were erased, or are not such words."""
+    try:
+        return read_text(kind, text)
+    except BadEntry:
+        return None
 
 
 def last_heard(connection: sqlite3.Connection, session: str | None) -> int:

@@ -144,6 +144,8 @@ class Sweeper:
         return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
+        if transaction.silenced is not None:
+            return
         now = transaction.now
         here = transaction.identity.name
         for row in select(

@@ -75,6 +75,8 @@ class Looking:
             connection, context.identity.name, self.viewer.id
         )
         self._sights: dict[str, Sight] = {}
+        self._disputed: dict[str, set[str]] = {}
+        self.silenced = far.silenced(context, connection)
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -166,6 +168,8 @@ class Looking:
         """Count the cards with `needs_me`: the same conditions, in SQL."""
         if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
+        if self.silenced is not None:
+            return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
         (count,) = self.connection.execute(
             "SELECT count(*) FROM ask WHERE state = 'waiting'"
@@ -186,6 +190,15 @@ class Looking:
         if known is None:
             known = self._sights[node] = far.sight(self.context, self.connection, node)
         return known
+
+    def disputed(self, row: AskRow) -> bool:
+        """Whether its home said something of it after its history split."""
+        found = self._disputed.get(row.home)
+        if found is None:
+            split = row.home in far.forked(self.connection)
+            found = far.disputed(self.connection, row.home) if split else set()
+            self._disputed[row.home] = found
+        return row.id in found
 
     def _own_vote(self, row: AskRow) -> _OwnVote:
         """Return the viewer's last word on an ask, from whichever machine."""
@@ -213,7 +226,9 @@ class Looking:
         return bool(mine)
 
     def _card(self, row: AskRow, text: Words) -> CardView:
-        facts = self._facts(row, text)
+        facts = msgspec.structs.replace(
+            self._facts(row, text), on_hold=self.silenced, disputed=self.disputed(row)
+        )
         shown: Card = card(facts, self.viewer, self.now)
         return CardView(
             state=shown.state.value,

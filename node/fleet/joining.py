@@ -282,7 +282,11 @@ def _salt(transaction: Transaction, row: AskRow) -> bytes | None:
 
 def _move_call(transaction: Transaction, old: str, new: str) -> None:
     """What the gate and repeated asks know goes on under the new id."""
-    transaction.run("INSERT INTO call SELECT ?, digest, diff FROM call WHERE ask = ?", new, old)
+    transaction.run(
+        "INSERT INTO call (ask, digest, diff) SELECT ?, digest, diff FROM call WHERE ask = ?",
+        new,
+        old,
+    )
     transaction.run("UPDATE gate_call SET ask = ? WHERE ask = ?", new, old)
     transaction.run("UPDATE ask_content SET ask = ? WHERE ask = ?", new, old)
     transaction.run("UPDATE tool_use SET ask = ? WHERE ask = ?", new, old)

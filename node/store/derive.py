@@ -7,7 +7,7 @@ removed, after entries of it came makes those count, or count no more.
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from node.store import membership_tables
+from node.store import erasing, membership_tables
 from node.store.projection import APPLIED, project
 from sync.decide.membership import NodeState
 from sync.log.chain import EMPTY
@@ -60,11 +60,12 @@ def ends_of_all(connection: sqlite3.Connection, fleet: bytes) -> Ends:
     own = _local(connection, NODE)
     for (left,) in connection.execute("SELECT fleet FROM fleet_left WHERE fleet != ?", (fleet,)):
         for node in membership_tables.settled(connection, left).nodes.values():
-            found[left, node.id] = None if node.id == own else _end(node)
+            found[left, node.id] = None if node.id == own else end_of(node)
     return found
 
 
-def _end(node: NodeState) -> End:
+def end_of(node: NodeState) -> End:
+    """Return where what counts of a node's logs ends."""
     return None if node.removed is None else {log: head.seq for log, head in node.cut.items()}
 
 
@@ -192,6 +193,7 @@ def rebuild_in_place(
     was, there = _prints(connection), _asks(connection)
     for table in APPLIED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 -- names of ours
+    erasing.note_all(connection)
     connection.execute("DELETE FROM head")
     # The last entry of a log is the one with the highest number.
     connection.execute(

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from node.store import membership_tables
+from node.store import erasing, membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
+from sync.decide.people import Act, may
 from sync.decide.recheck import Closing, Counted, voted_rightly, votes_of
 from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
@@ -23,10 +24,12 @@ from sync.log.hlc import newer
 from sync.log.kinds import EntryType
 from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
 
-APPLIED = ("ask", "ask_text", "vote", "ruling", "mark", "unproven")
+APPLIED = ("ask", "vote", "ruling", "mark", "unproven", "redaction", "redacted")
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
 """The tables that are rebuilt from the log."""
+NOTHING = ""
+"""The name of no ask: what rests on it keeps no later entry waiting."""
 POSTED = "posted"
 """The state of notes and results in `ask`."""
 
@@ -122,7 +125,6 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
         return None
     if facts.blob is not None and len(facts.blob) != HASH_BYTES:
         raise BadEntry("An ask names a blob by what is no hash.")
-    text = say.read_text(say.AskText, arrived.entry.text)
     ask = _named(arrived, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
@@ -154,7 +156,6 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.revision,
         ),
     )
-    _words(connection, ask, text)
     return ask
 
 
@@ -162,7 +163,6 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.NoteFacts, arrived.entry.facts)
     if facts.kind not in _READ:
         return None
-    text = say.read_text(say.NoteText, arrived.entry.text)
     ask = _named(arrived, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
@@ -181,19 +181,7 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.created,
         ),
     )
-    _words(connection, ask, text)
     return ask
-
-
-def _words(
-    connection: sqlite3.Connection, ask: str, text: say.AskText | say.NoteText | None
-) -> None:
-    """Keep the words of an ask that is new here (so what lies there can only be left over)."""
-    if text is not None:
-        connection.execute(
-            "INSERT OR REPLACE INTO ask_text (ask, title, body) VALUES (?, ?, ?)",
-            (ask, text.title, _json(text)),
-        )
 
 
 def _vote(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
@@ -319,9 +307,6 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.ask,
         ),
     )
-    text = say.read_text(say.FinalText, arrived.entry.text)
-    if text is not None:
-        connection.execute("UPDATE ask_text SET answer = ? WHERE ask = ?", (_json(text), facts.ask))
     return facts.ask
 
 
@@ -363,14 +348,31 @@ def _resolved(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     if facts.token != life.token:
         raise BadEntry("An outcome is of another hand-over than the one that stands.")
     connection.execute(
-        "UPDATE ask SET state = ?, resolved_ok = ?, resolved_at = ? WHERE id = ?",
-        (state, facts.ok, facts.at, facts.ask),
+        "UPDATE ask SET state = ?, resolved_ok = ?, resolved_at = ?, resolved_hash = ?"
+        " WHERE id = ?",
+        (state, facts.ok, facts.at, arrived.hash, facts.ask),
     )
-    text = say.read_text(say.ResolvedText, arrived.entry.text)
-    if text is not None:
-        connection.execute(
-            "UPDATE ask_text SET outcome = ? WHERE ask = ?", (text.outcome, facts.ask)
-        )
+    return facts.ask
+
+
+def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
+    """Erase for good what an owner says, as of what was known where it was said."""
+    facts = say.read(say.RedactedFacts, arrived.entry.facts)
+    header = arrived.entry.header
+    known = membership_tables.settled_as_of(connection, header.fleet, facts.heads)
+    if known is None:
+        raise _UnprovenError(NOTHING)
+    by = known.person(facts.by)
+    if not known.speaks(header.author, facts.by) or not may(by, Act.ERASE):
+        raise BadEntry("A text was to be erased by someone who may not say so.")
+    connection.execute(
+        "INSERT INTO redaction VALUES (?, ?, ?, ?, ?)",
+        (arrived.hash, facts.ask, facts.by, arrived.author, facts.at),
+    )
+    for one in facts.entries:
+        connection.execute("INSERT OR IGNORE INTO redacted VALUES (?)", (one.hash,))
+        erasing.erase_entry(connection, one.hash)
+    erasing.erase_ask(connection, facts.ask)
     return facts.ask
 
 
@@ -396,5 +398,6 @@ _APPLY: dict[int, Apply] = {
     EntryType.FINAL: _final,
     EntryType.HANDOVER: _handover,
     EntryType.RESOLVED: _resolved,
+    EntryType.REDACTED: _redacted,
     EntryType.MARK: _mark,
 }

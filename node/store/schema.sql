@@ -1,6 +1,10 @@
 -- The store of one node. `entry` is the truth; everything under "derived" can be
 -- rebuilt from it (`askmesh doctor --rebuild`); "local" never leaves this machine.
 -- Times are Unix milliseconds. Hashes, keys and node ids are raw bytes.
+--
+-- Words that can be erased lie in tables whose rows come one after the other (`n`), and are
+-- written over before a row goes: where rows come in between others, SQLite moves them from
+-- page to page, and leaves copies behind that `secure_delete` does not know of.
 
 -- The log ---------------------------------------------------------------------------
 
@@ -21,14 +25,22 @@ CREATE TABLE entry (
 
 CREATE INDEX entry_type ON entry (type) WHERE type < 16;
 
-CREATE TABLE fork (                           -- two signed entries at one place: for ever
-    fleet     BLOB NOT NULL,
-    author    BLOB NOT NULL,
-    log       INTEGER NOT NULL,
-    seq       INTEGER NOT NULL,
-    header    BLOB NOT NULL,                  -- the one that is not in `entry`
-    signature BLOB NOT NULL,
-    at        INTEGER NOT NULL,               -- when it was seen here
+CREATE TABLE about (                          -- the entries that still hold words on an ask
+    ask TEXT NOT NULL,
+    n   INTEGER NOT NULL,                     -- of the entry
+    PRIMARY KEY (ask, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fork (                           -- two signed headers of two histories: for ever
+    fleet        BLOB NOT NULL,
+    author       BLOB NOT NULL,
+    log          INTEGER NOT NULL,
+    seq          INTEGER NOT NULL,            -- the first that is disputed
+    at_header    BLOB NOT NULL,               -- of an entry with that number
+    at_signature BLOB NOT NULL,
+    header       BLOB NOT NULL,               -- of another one there, or that continues another
+    signature    BLOB NOT NULL,
+    at           INTEGER NOT NULL,            -- when it was seen here
     PRIMARY KEY (fleet, author, log, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -137,7 +149,8 @@ CREATE TABLE ask (
     lease_until  INTEGER,
     -- what came of it
     resolved_ok  INTEGER,
-    resolved_at  INTEGER
+    resolved_at  INTEGER,
+    resolved_hash BLOB                        -- of the entry that says so
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ask_open ON ask (state, deadline);
@@ -145,13 +158,20 @@ CREATE INDEX ask_session ON ask (session, state);
 CREATE INDEX ask_project ON ask (project, created);
 CREATE INDEX ask_closed ON ask (closed) WHERE closed IS NOT NULL;
 CREATE INDEX ask_created ON ask (kind, created);
+CREATE INDEX ask_blob ON ask (blob) WHERE blob IS NOT NULL;
 
-CREATE TABLE ask_text (                       -- erasable words, apart from the facts
-    ask          TEXT PRIMARY KEY,
-    title        TEXT NOT NULL,
-    body         BLOB NOT NULL,               -- AskText or NoteText as JSON
-    answer       BLOB,                        -- FinalText as JSON
-    outcome      TEXT                         -- the agent's words at resolve
+CREATE TABLE redaction (                      -- an owner had the words of an ask erased
+    hash   BLOB PRIMARY KEY,                  -- entry hash
+    ask    TEXT NOT NULL,
+    person TEXT NOT NULL,
+    node   TEXT NOT NULL,                     -- that signed it
+    at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX redaction_ask ON redaction (ask);
+
+CREATE TABLE redacted (                       -- entries that those name
+    entry BLOB PRIMARY KEY                    -- entry hash
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE vote (
@@ -211,13 +231,19 @@ CREATE TABLE event (                          -- numbered changes, for pages and
 ) STRICT;
 
 CREATE TABLE reply (                          -- first reply to each request id, for 24 h
-    request TEXT PRIMARY KEY,
+    n       INTEGER PRIMARY KEY,
+    request TEXT NOT NULL UNIQUE,
     body    BLOB NOT NULL,
     ask     TEXT,
     at      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX reply_at ON reply (at);
+CREATE INDEX reply_ask ON reply (ask);
+
+CREATE TABLE trace (                          -- blobs whose words were erased: files to look at
+    blob BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ask_key (                        -- idempotency keys of `flag`
     session TEXT NOT NULL,
@@ -267,10 +293,11 @@ CREATE TABLE seen (                           -- when a node was last known to b
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE call (                           -- of the home alone: never replicated
-    ask    TEXT PRIMARY KEY,
+    n      INTEGER PRIMARY KEY,
+    ask    TEXT NOT NULL UNIQUE,
     digest BLOB NOT NULL,                     -- plain SHA-256 of the canonical call
     diff   TEXT                               -- from the files as they were then
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE gate_call (                      -- what the gate knows of the asks it raised
     ask         TEXT PRIMARY KEY,

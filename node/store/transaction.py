@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, membership_tables
+from node.store import derive, erasing, hold, membership_tables
 from node.store.projection import project
 from sync import limits
-from sync.errors import StoreError
+from sync.errors import OnHold, StoreError
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, NodeKey, seal
 from sync.log.facts import NoText, Part, Statement, pack_facts, pack_text
@@ -61,6 +61,7 @@ class Transaction:
         self.changes: list[tuple[int, str, str]] = []
         self.stored: list[Entry] = []
         """Every entry this job stored, our own and received ones: told after the commit."""
+        self._lifted = False
         self.erases = False
         """Set by a job that removed a secret: its old pages go from the disk as well."""
 
@@ -88,6 +89,17 @@ class Transaction:
         else:
             self.run("INSERT OR REPLACE INTO local VALUES (?, ?)", name, value)
 
+    @property
+    def silenced(self) -> str | None:
+        """Why nothing may be decided here now; None: all may."""
+        if self._lifted:
+            return None
+        return hold.silenced(self.connection, self.identity.fleet, self.identity.key.node_id)
+
+    def lift(self) -> None:
+        """Let this job decide: a person has said so, or it begins anew."""
+        self._lifted = True
+
     def append(
         self,
         entry_type: EntryType,
@@ -96,7 +108,13 @@ class Transaction:
         *,
         salt: bytes | None = None,
     ) -> Entry:
-        """Sign the next entry of our own log, store it and apply it to the tables."""
+        """Sign the next entry of our own log, store it and apply it to the tables.
+
+        Raises `OnHold` for what decides something while nothing may be decided here.
+        """
+        why = None if entry_type in hold.NEVER_HELD else self.silenced
+        if why is not None:
+            raise OnHold(why)
         identity = self.identity
         author = identity.key.node_id
         log = log_of(entry_type)
@@ -117,9 +135,11 @@ class Transaction:
             text=pack_text(salt or self.random(limits.SALT_BYTES), text),
         )
         self.keep("hlc", hlc.to_bytes(8, "big"))
-        for ask in store(self.connection, entry, own=True):
+        entry, changed = store(self.connection, entry, own=True)
+        for ask in changed:
             self.change("ask", ask)
         self.stored.append(entry)
+        self.erases |= entry_type is EntryType.REDACTED
         return entry
 
     def enter(self, fleet: bytes) -> None:
@@ -145,22 +165,29 @@ class Transaction:
         self.changes += changes
 
 
-def store(connection: sqlite3.Connection, entry: Entry, *, own: bool = False) -> set[str]:
+def store(
+    connection: sqlite3.Connection, entry: Entry, *, own: bool = False
+) -> tuple[Entry, set[str]]:
     """Store the next entry of a log and apply it to the tables (`own`: we just signed it).
 
-    Returns the asks that other entries changed, which count by it, or count no more.
+    Returns it as it was stored, and the asks that other entries changed, which count by it,
+    or count no more.
     """
     entry_hash = entry.hash
     (last,) = connection.execute("SELECT coalesce(max(n), 0) FROM entry").fetchone()
-    insert(connection, [entry], after=last)
+    (entry,) = insert(connection, [entry], after=last)
     if entry.header.type in STATEMENTS:
-        return derive.settle(connection, entry.header.fleet)
+        return entry, derive.settle(connection, entry.header.fleet)
     project(connection, entry, entry_hash, last + 1, own=own)
-    return set()
+    return entry, set()
 
 
-def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> None:
-    """Store a run of one log, numbered from `after` + 1 on, and move the log's head."""
+def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) -> Sequence[Entry]:
+    """Store a run of one log, numbered from `after` + 1 on, and move the log's head.
+
+    Returns it as it was stored: words that an owner had erased do not come back.
+    """
+    run = erasing.without_erased(connection, run)
     connection.executemany(
         "INSERT INTO entry (n, fleet, author, log, seq, type, hash, header, signature, facts,"
         " text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -187,3 +214,5 @@ def insert(connection: sqlite3.Connection, run: Sequence[Entry], *, after: int) 
         " DO UPDATE SET seq = excluded.seq, hash = excluded.hash",
         (last.header.author, last.header.log, last.header.seq, last.hash),
     )
+    erasing.note(connection, run, after=after)
+    return run

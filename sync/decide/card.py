@@ -35,6 +35,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """When the home was last known to be running (or was removed)."""
     home_seen_by: str | None = None
     """The machine that saw it then (or the person who removed it)."""
+    on_hold: str | None = None
+    """Why nothing is decided on this machine now, as a sentence."""
+    disputed: bool = False
+    """Its home said something of it after its history had split in two."""
     speaks_here: bool = True
     """Whether votes of the viewer that this machine signs count."""
     call_here: bool = True
@@ -90,6 +94,8 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.kind not in DECIDED:
         word = "A finished result" if facts.kind is Kind.DONE else "A note"
         return _shut(CardState.POSTED, f"{word} from {facts.agent}.", facts.created)
+    if facts.disputed and facts.state is not AskState.WAITING:
+        return _disputed(facts)
     if facts.state is AskState.WAITING:
         return _gone(facts, f"{facts.agent} waited here.") or _open(facts, viewer, now)
     if facts.outcome is Outcome.EXPIRED:
@@ -137,12 +143,21 @@ def _gone(facts: CardFacts, before: str) -> Card | None:
     since = facts.created if facts.home_seen is None else facts.home_seen
     if facts.home is HomeState.MUST_REJOIN:
         state = CardState.MUST_REJOIN
-        why = f"{facts.machine} must join again: its log says two different things."
+        why = f"{facts.machine} must join again: its history split in two."
     else:
         state = CardState.MACHINE_REMOVED
         by = f" by {facts.home_seen_by}" if facts.home_seen_by else ""
         why = f"{facts.machine} was removed{by}, so nothing more will come of it."
     return _shut(state, f"{before} {why}", since)
+
+
+def _disputed(facts: CardFacts) -> Card:
+    """What was decided in one of two histories: the other may say otherwise."""
+    sentence = (
+        f"{_verdict(facts)}, but this is disputed: the history of {facts.machine} had split in two"
+        " by then, and another copy of it may say otherwise."
+    )
+    return _shut(CardState.DISPUTED, sentence, _closed(facts))
 
 
 def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
@@ -153,6 +168,8 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         if facts.own_pending:
             sentence += " It decides whether your answer came in time."
         return _card(CardState.DEADLINE_PASSED, sentence, facts)
+    if facts.on_hold is not None:
+        return _card(CardState.ON_HOLD, facts.on_hold, facts)
     own = _own(facts)
     if own is not None:
         state, sentence = own
@@ -253,8 +270,10 @@ def _echo(facts: CardFacts) -> str:
 
 def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     verdict = _verdict(facts)
+    if facts.on_hold is not None and facts.home is HomeState.HERE:
+        return _shut(CardState.ON_HOLD, f"{verdict}. {facts.on_hold}", _closed(facts))
     own = facts.closed_by_viewer or facts.own_made
-    may = own and eligible(viewer, facts.role) and facts.speaks_here
+    may = own and eligible(viewer, facts.role) and facts.speaks_here and facts.on_hold is None
     actions = ("take_back",) if may else ()
     if facts.own_taking_back and own:
         sentence = (

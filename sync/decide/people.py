@@ -24,6 +24,7 @@ class Act(Enum):
     MACHINES = "pair and remove machines"
     PEOPLE = "manage people"
     RECOVER = "recover"
+    ERASE = "erase texts"
 
 
 MAY: dict[Role, frozenset[Act]] = {

@@ -276,6 +276,35 @@ class ResolvedText(Part, frozen=True, kw_only=True):
     outcome: str = ""
 
 
+class EntryPoint(Part, frozen=True, kw_only=True):
+    """One entry, by its place and its hash."""
+
+    author: bytes
+    log: int
+    seq: int
+    hash: bytes
+
+
+class RedactedFacts(Part, frozen=True, kw_only=True):
+    """The texts of every entry about `ask` are erased, those that are still to come too.
+
+    `entries` are those that its author held, so that they are found even by who cannot read
+    what they are about. Whether `by` may say it is judged as of `heads`, like a final.
+    """
+
+    ask: str
+    entries: list[EntryPoint] = []
+    by: str
+    heads: list[bytes] = []
+    at: int
+
+
+class RedactedText(Part, frozen=True, kw_only=True):
+    """Why, in the owner's words. No erasing takes these."""
+
+    reason: str | None = None
+
+
 class NoteFacts(Part, frozen=True, kw_only=True):
     """A note or a finished result."""
 
@@ -323,6 +352,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.FINAL: FinalFacts,
     EntryType.HANDOVER: HandoverFacts,
     EntryType.RESOLVED: ResolvedFacts,
+    EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
 }

@@ -41,6 +41,8 @@ class EntryType(IntEnum):
     """What became of a final."""
     RESOLVED = 21
     """What the agent says came of it."""
+    REDACTED = 22
+    """An owner has the text of an ask erased, everywhere and for good."""
     NOTE = 64
     """A note or a finished result."""
     MARK = 65

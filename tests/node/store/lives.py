@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from node.bridge.client import Refused
-from node.store import receive
+from node.store import membership_tables, receive
 from node.store.transaction import Transaction
 from sync.log.entry import NodeKey
 from sync.log.facts import (
@@ -13,8 +13,10 @@ from sync.log.facts import (
     AskText,
     CutPoint,
     EmbeddedVote,
+    EntryPoint,
     FinalFacts,
     MemberFacts,
+    RedactedFacts,
     RemovedFacts,
     VoteFacts,
     pack_facts,
@@ -117,6 +119,7 @@ def let_a_machine_come_and_go(home: Path) -> None:
     gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
     transaction.append(EntryType.REMOVED, gone)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
+    _a_note_that_was_erased(transaction, owner)
     connection.execute("COMMIT")
     connection.close()
 
@@ -149,6 +152,17 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
         head_of(vote), by=other, kind=EntryType.FINAL, facts=pack_facts(closed), fleet=fleet
     )
     assert receive.keep(transaction, [ask, vote, final]).kept.trouble is None
+
+
+def _a_note_that_was_erased(transaction: Transaction, owner: str) -> None:
+    note, place, entry_hash, author = transaction.row(
+        "SELECT id, seq, entry_hash, author FROM ask JOIN entry ON hash = entry_hash"
+        " WHERE kind = 'note'"
+    )
+    point = EntryPoint(author=author, log=1, seq=place, hash=entry_hash)
+    heads = membership_tables.heads(transaction.connection)
+    said = RedactedFacts(ask=note, entries=[point], by=owner, heads=heads, at=transaction.now)
+    transaction.append(EntryType.REDACTED, said)
 
 
 def rows(home: Path, table: str) -> int:

@@ -118,7 +118,7 @@ def marks(ask: str) -> Job[bytes]:
 
 
 def note(transaction: Transaction, number: int, title: str = "Note") -> bytes:
-    """Append a note, which becomes a row of `ask` and one of `ask_text`."""
+    """Append a note, which becomes a row of `ask`, and words on it."""
     facts = NoteFacts(
         number=number,
         kind="note",

@@ -74,7 +74,7 @@ def test_a_node_that_lived_through_everything_is_sound(lived: Path) -> None:
     assert outcomes == {
         None, "allowed", "denied", "answered", "declined", "expired", "withdrawn"
     }  # fmt: skip
-    assert types == {1, 2, 3, 4, 5, 6, 16, 17, 18, 19, 20, 21, 64, 65}
+    assert types == {1, 2, 3, 4, 5, 6, 16, 17, 18, 19, 20, 21, 22, 64, 65}
 
 
 def test_also_while_it_runs_and_after_a_kill(node: RunningNode) -> None:
@@ -177,7 +177,7 @@ def test_an_erased_text_shows_and_the_chain_still_verifies(home: Path) -> None:
         store.execute("UPDATE entry SET text = NULL WHERE n = ?", (n,))
     findings = compare(home)
     assert findings
-    assert all(line.startswith("ask_text: ") for line in findings)
+    assert all(line.startswith("about: ") for line in findings)
 
 
 def test_looking_changes_nothing(home: Path) -> None:

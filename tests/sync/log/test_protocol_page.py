@@ -27,6 +27,7 @@ TEXTS: dict[EntryType, type[say.Part]] = {
     EntryType.VOTE: say.VoteText,
     EntryType.FINAL: say.FinalText,
     EntryType.RESOLVED: say.ResolvedText,
+    EntryType.REDACTED: say.RedactedText,
     EntryType.NOTE: say.NoteText,
 }
 

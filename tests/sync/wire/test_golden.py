@@ -56,7 +56,11 @@ def test_an_entry_is_read_as_it_always_was(name: str) -> None:
 
 def test_entries_are_made_as_they_always_were() -> None:
     shown = vectors("entries.json")
-    for name, made in (("note", golden.note()), ("mark", golden.mark())):
+    for name, made in (
+        ("note", golden.note()),
+        ("mark", golden.mark()),
+        ("redacted", golden.redacted()),
+    ):
         assert golden.entry_vector(made) == shown[name]
 
 
@@ -72,6 +76,8 @@ def test_the_digest_of_a_vector() -> None:
     assert digest(heads).hex() == vector["digest"]
     assert digest(dict(reversed(heads.items()))).hex() == vector["digest"]
     assert digest({**heads, (bytes(32), 0): Head()}).hex() == vector["digest"]
+    forked = digest(heads, {(golden.FIRST.node_id, 1): 3})
+    assert forked.hex() == vector["digest, a fork known"]
 
 
 @pytest.mark.parametrize(
