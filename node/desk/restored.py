@@ -14,6 +14,7 @@ from node.backup.mark import RESTORED, RESTORED_FROM, Mark, banner
 from node.desk import persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.rows import select
+from node.store.hold import HOLD
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Outcome
 from sync.decide.handover import WHY_RESTORED, Void
@@ -27,11 +28,15 @@ UNUSED = "kind = 'approval' AND state = 'closed' AND outcome = 'allowed' AND hom
 
 
 def make_up_alone(transaction: Transaction) -> int:
-    """Make up for it at once where no other machine could know more of our log."""
+    """Make up for it at once, and go on, where no other machine could know more of our log."""
     other = transaction.row(
         "SELECT 1 FROM node WHERE removed IS NULL AND id != ?", transaction.identity.name
     )
-    return 0 if other is not None else make_up(transaction)
+    if other is not None or transaction.value(RESTORED) is None:
+        return 0
+    transaction.lift()
+    transaction.keep(HOLD, None)
+    return make_up(transaction)
 
 
 def make_up(transaction: Transaction) -> int:
@@ -56,13 +61,13 @@ def make_up(transaction: Transaction) -> int:
     for row in select(transaction.connection, UNUSED, here):
         void(transaction, row, Void.RESTORED)
         unused += 1
-    _count_on(transaction)
+    count_on(transaction)
     transaction.keep(RESTORED, None)
     transaction.change("fleet", transaction.identity.name)
     return withdrawn + unused
 
 
-def _count_on(transaction: Transaction) -> None:
+def count_on(transaction: Transaction) -> None:
     """Go on above the numbers of all asks of ours that came back from other machines."""
     (last,) = transaction.row(
         "SELECT coalesce(max(number), 0) FROM ask WHERE home = ?", transaction.identity.name
