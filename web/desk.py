@@ -195,6 +195,10 @@ class Desk(Protocol):
         """Mark a note or a result as read, or unread again."""
         ...
 
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        """A person has read that this machine was restored. Nothing to put away is no error."""
+        ...
+
     async def rules(self, viewer: Viewer) -> RulesView | None:
         """The rules in force."""
         ...

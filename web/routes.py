@@ -223,6 +223,15 @@ _ASKS: Final = (
         takes=messages.Mark,
         gives=(messages.Marked,),
     ),
+    Route(
+        name="put_away_restored",
+        method="DELETE",
+        path="/api/restored",
+        summary="Put away the notice that this machine was restored from a backup.",
+        grants=True,
+        takes=messages.Nothing,
+        gives=(messages.Done,),
+    ),
 )
 
 _RULES: Final = (

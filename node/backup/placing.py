@@ -12,7 +12,6 @@ from typing import Final
 from node.backup.private import COPY, STAGED, sweep, sync_folder
 from node.birth import STARTS_FILE
 from node.bridge.paths import PLACING, READY
-from node.birth import STARTS_FILE
 from node.config import FACTS_FILE, SETTINGS_FILE
 from node.identity import KEY_FILE
 from node.store.blobs import FOLDER
@@ -31,7 +30,6 @@ BELONGS: Final = (
     FACTS_FILE,
     STARTS_FILE,
     FOLDER,
-    STARTS_FILE,
     "node.log",
     "node.log.1",
 )
