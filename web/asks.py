@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import Invalid, NotFound
-from web.desk import Ballot, Desk
+from web.desk import Ballot, Desk, Erasing
 from web.limits import ID_CHARACTERS, VOTE_WAIT_S
 from web.messages import Mark, Marked, Nothing
 from web.replies import VIEWER, Handler, body, carried_through, reply
@@ -28,6 +28,7 @@ class AskRoutes:
             "vote": self.vote,
             "take_back": self.take_back,
             "mark": self.mark,
+            "redact": self.redact,
         }
 
     async def state(self, request: web.Request) -> web.StreamResponse:
@@ -57,6 +58,12 @@ class AskRoutes:
         wanted = await body(request, Mark)
         marked = self._desk.mark_read(request[VIEWER], ask_id(request), read=wanted.read)
         return reply(Marked(ask=await carried_through(marked)))
+
+    async def redact(self, request: web.Request) -> web.StreamResponse:
+        """Have a text erased everywhere."""
+        wanted = await body(request, Erasing)
+        redacted = self._desk.redact(request[VIEWER], ask_id(request), wanted)
+        return reply(Marked(ask=await carried_through(redacted)))
 
 
 def ask_id(request: web.Request) -> str:

@@ -98,6 +98,15 @@ class ResolvedView(View, frozen=True, kw_only=True):
     at: int
 
 
+class ErasedView(View, frozen=True, kw_only=True):
+    """That the words of an ask are gone, from this machine at least."""
+
+    by: str | None
+    """The owner who had them erased everywhere; null: they are only kept for so long."""
+    at: int | None
+    reason: str | None
+
+
 class AskView(View, frozen=True, kw_only=True):
     """One ask, as a row of the inbox."""
 
@@ -133,6 +142,8 @@ class AskView(View, frozen=True, kw_only=True):
     resolved: ResolvedView | None
     read: bool
     """Marked as read (a note or result that was dismissed)."""
+    erased: ErasedView | None = None
+    """Set where its words cannot be read any more."""
 
 
 class FileView(View, frozen=True, kw_only=True):

@@ -94,7 +94,7 @@ def test_in_whatever_order_it_comes_nothing_of_it_is_left() -> None:
                 " AND type NOT IN (22) AND type >= 16"
             ).fetchall()
             assert [b'"number":2' in facts for (facts,) in left] == [True]
-            assert redacted(connection, ASK) == ("ann", 50)
+            assert redacted(connection, ASK) == ("ann", 50, "a key")
 
 
 def test_chain_final_and_votes_still_verify_without_the_words() -> None:
@@ -149,7 +149,7 @@ def test_it_waits_for_the_statements_that_it_names() -> None:
         )
         assert redacted(connection, ASK) is None
         store(connection, carol[0])
-        assert redacted(connection, ASK) == ("ann", 50)
+        assert redacted(connection, ASK) == ("ann", 50, "a key")
     assert tables([*VOTES, *waits, *LIFE, *carol]) == tables([*VOTES, *LIFE, *carol, *waits])
 
 
