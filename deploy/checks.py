@@ -20,8 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = ROOT / "tests" / "clients"
 PYTHON = [sys.executable, "-I"]
-SIDE_BY_SIDE = ("architecture", "node", "sync", "web")
-"""Folders of tests that may run on every core at once: they share nothing, time nothing."""
+PARTS = ("architecture", "node", "sync", "web")
+"""Folders of tests of parts; the others drive whole nodes, once the parts are seen to hold."""
+WORKERS = 4
+"""Files of parts at once, at most: more gains little, and each takes memory."""
+FLEETS = 2
+"""Files of the whole at once, at most: each starts several nodes and waits for them most of the
+time, but for so long only as a node under load may take."""
 PROGRAMS = {
     # what is looked for: (the first of these on PATH, the packages that bring it)
     "a browser": (
@@ -168,22 +173,22 @@ def scripts() -> list[Path]:
 
 
 def run_tests(tally: Tally, options: argparse.Namespace) -> None:
-    """Run the tests: those that may share the machine at once, then the others in turn."""
+    """Run the tests: those of parts, then those of the whole; a file is never split."""
     folders = sorted(
         path.name
         for path in (ROOT / "tests").iterdir()
         if path.name != "bench" and any(path.rglob("test_*.py"))
     )
-    together = [f"tests/{name}" for name in folders if name in SIDE_BY_SIDE]
-    alone = [f"tests/{name}" for name in folders if name not in SIDE_BY_SIDE]
+    parts = [f"tests/{name}" for name in folders if name in PARTS]
+    whole = [f"tests/{name}" for name in folders if name not in PARTS]
     chosen = "not bench and not browser and not npm and not slow" if options.quick else "not bench"
-    common = ["-m", chosen, "--durations=8", "--durations-min=2"]
+    common = ["-m", chosen, "--durations=8", "--durations-min=2", "--dist=loadfile"]
     common += ["-k", options.expression] if options.expression else []
-    workers = str(min(4, os.cpu_count() or 1))
-    if together:
-        pytest(tally, "tests of parts", [*together, *common, "-n", workers, "--dist=loadfile"])
-    if alone:
-        pytest(tally, "tests of the whole", [*alone, *common])
+    cores = os.cpu_count() or 1
+    if parts:
+        pytest(tally, "tests of parts", [*parts, *common, "-n", str(min(WORKERS, cores))])
+    if whole:
+        pytest(tally, "tests of the whole", [*whole, *common, "-n", str(min(FLEETS, cores))])
 
 
 def pytest(tally: Tally, name: str, arguments: list[str]) -> None:

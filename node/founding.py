@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from node import birth
 from node.clock import Anchor, Clock, Times
 from node.config import SETTINGS_FILE
+from node.desk import holding
 from node.desk.sign_in import ENTROPY
 from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
 from node.store.connection import STORE_FILE, erase_traces, failure, open_writer
@@ -21,6 +23,8 @@ from sync.log.facts import CertificateFacts, GenesisFacts
 from sync.log.kinds import EntryType
 from sync.net.certificate import certificate_of
 
+BIRTH = "birth"
+"""Name of the local value that says where this directory was made."""
 FLEET_BYTES = 16
 STORE_ID_BYTES = 16
 
@@ -64,6 +68,7 @@ def open_store(
         fleet = values["fleet"]
         name = _machine(connection, key, machine)
         _state_certificate(connection, Identity(key=key, fleet=fleet), clock, random)
+        _look_at_birth(home, connection, Identity(key=key, fleet=fleet), clock, random)
     except (sqlite3.Error, AskmeshError) as error:
         connection.close()
         raise failure(error) from None
@@ -108,6 +113,34 @@ def _state_certificate(
             EntryType.CERTIFICATE,
             CertificateFacts(certificate=certificate, at=transaction.now),
         )
+
+
+def _look_at_birth(
+    home: Path,
+    connection: sqlite3.Connection,
+    identity: Identity,
+    clock: Clock,
+    random: Callable[[int], bytes],
+) -> None:
+    """Go on hold where this directory looks like a copy of the one it was made as.
+
+    The mark beside the store is written first: a start that is killed in between has noted
+    the one before as well.
+    """
+    row = connection.execute("SELECT value FROM local WHERE name = ?", (BIRTH,)).fetchone()
+    kept = None if row is None else msgspec.json.decode(row[0], type=birth.Mark)
+    now = birth.here(home)
+    found = None if kept is None else birth.sign(kept, now, birth.read_starts(home))
+    try:
+        start = birth.note_start(home, None if kept is None else kept.start, random)
+    except OSError:
+        # A disk that takes nothing more takes no votes either; reading goes on.
+        return
+    with _writing(connection, identity, clock, random) as transaction:
+        transaction.keep(BIRTH, msgspec.json.encode(birth.Mark(birth=now, start=start)))
+        if found is not None and transaction.row("SELECT 1 FROM person"):
+            # While nobody can answer there is nothing that could be decided twice.
+            holding.begin(transaction, found)
 
 
 @contextlib.contextmanager

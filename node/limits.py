@@ -142,3 +142,15 @@ PLACE_CHARACTERS: Final = 200
 
 SIGN_IN_ANSWER_S: Final = 10.0
 """How long the machine that shows the digits has to answer: two hops, a slow disk."""
+
+BACKUP_PIECE_BYTES: Final = 256 * 1024
+"""Sealed at a time: small beside memory, large beside the 21 bytes that each piece adds."""
+
+BACKUP_SCRYPT_COST: Final = 2**17
+"""About 0.3 s and 128 MiB a try: a backup may lie where others can try for years."""
+
+BACKUP_SCRYPT_MEMORY: Final = 256 * 1024 * 1024
+"""Above what that cost takes (128 MiB and a little)."""
+
+BACKUP_MANIFEST_BYTES: Final = 64 * 1024 * 1024
+"""Names and hashes of some 400,000 blobs; a length beyond it is no list of ours."""

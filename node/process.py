@@ -22,14 +22,17 @@ import msgspec
 
 from node import limits
 from node.agents.socket import AgentSocket
+from node.backup.placing import tidy
 from node.clock import SystemTimes, Times
 from node.config import FACTS_FILE, SETTINGS_FILE, Settings, lock, prepare, settings, write
+from node.desk import holding
 from node.desk.agent_side import AgentSide
 from node.desk.answers import Answers
 from node.desk.closing import close
 from node.desk.context import Context, Limits
 from node.desk.gate import GateDesk
 from node.desk.reading import Reading
+from node.desk.restored import make_up_alone
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook
 from node.desk.sign_in import SignIns
@@ -42,7 +45,7 @@ from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
-from node.store import exchange
+from node.store import exchange, hold
 from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Transaction
@@ -143,6 +146,7 @@ async def serve(options: Options, seams: Seams) -> None:
     prepare(home, create=options.create)
     descriptor = lock(home, {"pid": os.getpid()})
     try:
+        tidy(home)
         chosen = settings(home, options.told())
         machine = chosen.name or socket.gethostname().partition(".")[0] or "this machine"
         opened = open_store(
@@ -271,10 +275,10 @@ class Node:
                 privacy=self.sight.privacy,
             ),
         )
-        agents = AgentSide(
+        self.agents = agents = AgentSide(
             self.context, SessionBook(), reading, self._facts, privacy=self.sight.privacy
         )
-        gate = GateDesk(self.context, rules)
+        self.gate = gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
     async def serve(self) -> None:
@@ -287,6 +291,7 @@ class Node:
         page = PageListener(make_app(self.person_desk, port=port, check_rules=check), port)
         sweeper: asyncio.Task[None] | None = None
         try:
+            await self.writer.run("restored", make_up_alone)
             await self.answers.rule_open()
             await self.reader.run(self._sweep_blobs)
             await page.open()
@@ -325,6 +330,9 @@ class Node:
 
     def _recovered(self, transaction: Transaction) -> None:
         """The recovery words were used: no approval that is open may be decided any more."""
+        if hold.kept(transaction.connection) is not None:
+            # Whoever has the words may say go as well.
+            holding.release(transaction)
         for row in self.answers.open_approvals(transaction):
             close(
                 transaction,

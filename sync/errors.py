@@ -67,6 +67,12 @@ class Conflict(CallerError):
     status = 409
 
 
+class OnHold(Conflict):
+    """This machine is on hold, so nothing was decided."""
+
+    code = "on_hold"
+
+
 class TooMany(CallerError):
     """A limit was reached; nothing was recorded."""
 

@@ -159,6 +159,12 @@ WINDOW: Final = 4
 PLACES: Final = 4_096
 """Logs a vector may name: two of each of 2,000 machines; more is made up."""
 
+PROOFS: Final = 64
+"""Forks proved in one frame: each costs two signatures to check, and there are few."""
+
+DOUBTED_FIRST: Final = 64
+"""Entries asked for at first below a head that differs: a copy is seldom older than that."""
+
 RUNS_WANTED: Final = 16
 """Runs asked of one peer at once: the others are left for the other links."""
 
@@ -222,6 +228,10 @@ PAIRING_S: Final = 600.0
 
 PAIR_MESSAGE_BYTES: Final = 16 * 1024
 """A message of pairing: names, keys and one certificate."""
+
+PAIR_PARTS: Final = 64
+"""Further messages with statements that a machine that joins takes: a fleet makes some
+thousands of them in years, and their hashes fit into one message."""
 
 PAIR_MESSAGE_S: Final = 10.0
 """What either side may take for one message; nobody types while two machines are pairing."""

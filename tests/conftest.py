@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.counts import LONG, SHORT
 from tests.machine import skip_what_cannot_run
 from tests.running import Person, RunningNode, node_in
 
 # How long one example takes says nothing on a machine that does other things as well.
-settings.register_profile("askmesh", deadline=None)
+settings.register_profile("askmesh", deadline=None, max_examples=SHORT)
+settings.register_profile("long", deadline=None, max_examples=LONG)
 settings.load_profile("askmesh")
 
 

@@ -236,6 +236,8 @@ class FleetMachine(View, frozen=True, kw_only=True):
     joined: int
     removed: int | None = None
     removed_by: str | None = None
+    forked: str | None = None
+    """Where its history split in two: that, and what to do, as a sentence."""
 
 
 class FleetView(View, frozen=True, kw_only=True):
@@ -251,6 +253,8 @@ class FleetView(View, frozen=True, kw_only=True):
     """`on`, `off`, or the sentence why it does not work."""
     removed: str | None
     """On a removed machine: by whom and when, as a sentence."""
+    hold: str | None = None
+    """On a machine that is on hold: why, and what ends it, as a sentence."""
 
 
 class PairingView(View, frozen=True, kw_only=True):

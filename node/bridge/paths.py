@@ -11,6 +11,10 @@ SHORT_ROOT: Final = "/tmp"  # noqa: S108 - the folder in it is checked: owner an
 """Fixed, and not `XDG_RUNTIME_DIR` or `TMPDIR`: an environment that a project can set
 must not lead a hook to a socket of that project's choosing."""
 
+READY: Final = ".restore-ready"
+PLACING: Final = ".restore-placing"
+"""Folders of a restored node that is whole and on its way into place (`node.backup`)."""
+
 
 class UnsafeFolder(Exception):
     """The folder of the node's socket belongs to someone else or is open to others."""
@@ -24,6 +28,8 @@ def data_home(given: str | None = None) -> str:
 
 def is_initialised(home: str) -> bool:
     """Whether a fleet was begun or joined here: only then may a client start the node."""
+    if any(os.path.isdir(os.path.join(home, name)) for name in (READY, PLACING)):
+        return True
     return all(os.path.isfile(os.path.join(home, name)) for name in ("node.key", "store.db"))
 
 

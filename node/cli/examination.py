@@ -3,74 +3,37 @@
 import contextlib
 import os
 import shutil
-import socket
-import sqlite3
 import stat
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from node.bridge.paths import UnsafeFolder, check_socket_folder, is_initialised, socket_path
+from node.cli.examine_agents import kits
+from node.cli.examine_programs import programs
+from node.cli.examine_store import store
+from node.cli.finding import Finding
 from node.cli.page import Page
-from node.cli.running import answers, facts, lock_holder, read_object
-from node.limits import PEER_PORT, WEB_PORT
-from node.store.migrations import MIGRATIONS, applied
+from node.cli.running import answers, facts, lock_holder
 from node.version import VERSION
-
-Level = Literal["ok", "note", "fault"]
 
 FREE_BYTES: Final = 256 * 1024 * 1024
 """Below this a burst of large calls could fill the disk."""
-
-PYTHON: Final = (3, 11)
-SQLITE: Final = (3, 37, 0)
-"""The first with STRICT tables, which the schema uses."""
 
 PRIVATE: Final = ("node.key", "store.db", "store.db-wal", "store.db-shm", "node.lock", "node.log")
 REMOTE_DISKS: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    about: str
-    what: str
-    level: Level = "ok"
-    remedy: str = ""
-
-
 def examine(home: str) -> Iterator[Finding]:
-    """Everything that can be looked at without a passphrase, in the order to mend it."""
-    yield from _programs()
+    """Everything on this machine, without a passphrase, in the order to mend it."""
+    yield from programs()
     yield from _directory(home)
     if not is_initialised(home):
         return
     yield from _disk(home)
-    yield from _store(home)
+    yield from store(home)
     yield from _process(home)
-    yield from _gate(home)
-
-
-def _programs() -> Iterator[Finding]:
-    python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding(about="askmesh", what=f"Version {VERSION}.")
-    if sys.version_info >= PYTHON:
-        yield Finding(about="python", what=f"{python} ({sys.executable}).")
-    else:
-        remedy = "Install Python 3.11 or later and run deploy/up again."
-        yield Finding(about="python", level="fault", what=f"{python} is too old.", remedy=remedy)
-    if sqlite3.sqlite_version_info >= SQLITE:
-        yield Finding(about="sqlite", what=f"{sqlite3.sqlite_version}.")
-    else:
-        yield Finding(
-            about="sqlite",
-            level="fault",
-            what=f"{sqlite3.sqlite_version} is too old; {'.'.join(map(str, SQLITE))} is needed.",
-            remedy="Use a Python that comes with a newer SQLite.",
-        )
+    yield from kits(home)
 
 
 def _directory(home: str) -> Iterator[Finding]:
@@ -93,7 +56,9 @@ def _directory(home: str) -> Iterator[Finding]:
             remedy=f"chmod {wanted:o} {path}",
         )
     if folder.stat().st_uid != os.getuid():
-        yield Finding(about="modes", level="note", what=f"{home} belongs to another user.")
+        remedy = "Run this as that user, or give the folder back: chown -R."
+        what = f"{home} belongs to another user."
+        yield Finding(about="modes", level="warning", what=what, remedy=remedy)
     elif not wrong:
         yield Finding(about="modes", what="Folder and files are for this user alone.")
 
@@ -155,46 +120,6 @@ def _disk_kind(home: str) -> str:
     return kind
 
 
-def _store(home: str) -> Iterator[Finding]:
-    path = Path(home, "store.db")
-    remedy = "Stop the node and keep a copy of the folder before anything else."
-    # Without a write-ahead log there is nothing but the file, and reading it as one leaves
-    # no files of SQLite's own behind.
-    way = "mode=ro" if Path(home, "store.db-wal").exists() else "immutable=1"
-    try:
-        with contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=5)
-        ) as store:
-            said = [row[0] for row in store.execute("PRAGMA quick_check(5)")]
-            journal = store.execute("PRAGMA journal_mode").fetchone()[0]
-            had = applied(store)
-    except sqlite3.Error as error:
-        yield Finding(about="store", level="fault", what=f"{path}: {error}.", remedy=remedy)
-        return
-    size = path.stat().st_size // 1024
-    if said == ["ok"]:
-        yield Finding(about="store", what=f"{path.name} is sound ({size} KiB, {journal}).")
-    for line in said if said != ["ok"] else []:
-        yield Finding(about="store", level="fault", what=f"{path.name}: {line}.", remedy=remedy)
-    yield from _schema(had)
-
-
-def _schema(had: list[str]) -> Iterator[Finding]:
-    unknown, missing = sorted(set(had) - set(MIGRATIONS)), sorted(set(MIGRATIONS) - set(had))
-    if unknown:
-        yield Finding(
-            about="schema",
-            level="fault",
-            what=f"The store has had {unknown[0]}, which this askmesh does not know.",
-            remedy="Install the newer askmesh that wrote it.",
-        )
-    elif missing:
-        what = f"The next start brings it from {had[-1] if had else 'nothing'} to {missing[-1]}."
-        yield Finding(about="schema", level="note", what=what)
-    else:
-        yield Finding(about="schema", what=f"{had[-1]}, which is this version's.")
-
-
 def _process(home: str) -> Iterator[Finding]:
     try:
         check_socket_folder(home)
@@ -204,8 +129,7 @@ def _process(home: str) -> Iterator[Finding]:
     pid = lock_holder(home)
     if pid is None:
         what = "No node is running on this data directory."
-        yield Finding(about="node", level="note", what=what, remedy="askmesh up")
-        yield from _ports_free(home)
+        yield Finding(about="node", level="warning", what=what, remedy="askmesh up")
         return
     if not answers(home):
         yield Finding(
@@ -233,57 +157,11 @@ def _page(home: str) -> Iterator[Finding]:
     yield Finding(about="page", what=f"{running.page} answers.")
     if running.version != VERSION:
         what = f"The node runs version {running.version}; this command is {VERSION}."
-        yield Finding(about="node", level="note", what=what, remedy="askmesh down; askmesh up")
+        yield Finding(about="node", level="warning", what=what, remedy="askmesh down; askmesh up")
     if not signed:
         yield Finding(
             about="people",
-            level="note",
+            level="warning",
             what="Nobody has signed in yet, so asks are kept and nobody can answer.",
             remedy="`askmesh down`, then `askmesh up` shows a new sign-in link.",
         )
-
-
-def _ports_free(home: str) -> Iterator[Finding]:
-    told = read_object(Path(home, "settings.json"))
-    for name, option, default in (
-        ("web_port", "--web-port", WEB_PORT),
-        ("port", "--port", PEER_PORT),
-    ):
-        port = told.get(name) or default
-        if isinstance(port, int) and _taken(port):
-            yield Finding(
-                about="ports",
-                level="fault",
-                what=f"Another program listens on 127.0.0.1:{port}.",
-                remedy=f"Stop it, or start with `askmesh up {option}` and a free port.",
-            )
-
-
-def _taken(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
-        trial.settimeout(1)
-        return trial.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _gate(home: str) -> Iterator[Finding]:
-    from node.agents.kits import claude
-    from sync.errors import AskmeshError
-
-    try:
-        findings = claude.check(claude.place("user", home))
-    except AskmeshError as error:
-        yield Finding(about="gate", level="fault", what=error.sentence, remedy=error.hint)
-        return
-    missing = [finding for finding in findings if not finding.ok]
-    if not missing:
-        yield Finding(
-            about="gate", what="Installed for Claude Code, for all projects of this user."
-        )
-    elif len(missing) >= len(findings) - 1:
-        what = "Not installed for Claude Code (user scope)."
-        remedy = "To install it: `askmesh agent install claude`"
-        yield Finding(about="gate", level="note", what=what, remedy=remedy)
-    else:
-        for finding in missing:
-            what = f"Missing: {finding.what}"
-            yield Finding(about="gate", level="fault", what=what, remedy=finding.fix)

@@ -47,8 +47,10 @@ def print_machines(fleet: dict[str, Any], now: int) -> None:
 
 
 def trouble_lines(fleet: dict[str, Any]) -> list[str]:
-    """What stands in the way of this machine as a whole: its removal, no mDNS."""
+    """What stands in the way as a whole: removal, split histories, a hold, no mDNS."""
     lines = [fleet["removed"]] if fleet["removed"] else []
+    lines += [row["forked"] for row in fleet["machines"] if row.get("forked")]
+    lines += [fleet["hold"]] if fleet.get("hold") else []
     if fleet["mdns"] not in {"on", "off"}:
         lines.append(f"Machines near by are not found: {fleet['mdns']}")
     return [visible_line(f"! {line}") for line in lines]

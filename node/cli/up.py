@@ -240,7 +240,7 @@ def _start(
             hint="Start with `askmesh up` alone: a desktop or a terminal shows the link.",
         )
     if create:
-        _check_free(place.home)
+        check_free(place.home)
     Path(place.home).mkdir(mode=0o700, parents=True, exist_ok=True)
     first_sign_in.remove_left_over(place.home)
     link = first_sign_in.LinkFile(link_file) if link_file else None
@@ -263,7 +263,7 @@ def _start(
         raise SystemExit(launch.stay())
 
 
-def _check_free(home: str) -> None:
+def check_free(home: str) -> None:
     """Raise `Stop` where a fleet would be begun among somebody's other files.
 
     The folder would be closed to other users: of a home or a project that is damage. What

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import time
 from functools import partial
 from typing import cast
 
@@ -51,7 +50,7 @@ class AgentDesk:
         self.context = context
         self.book = book
         self._taking = Taking(context, rules)
-        self.pace = Pace(context.limits, time.monotonic)
+        self.pace = Pace(context.limits, asyncio.get_running_loop().time)
 
     async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
         """Record an ask, or return the one already open or recorded under the key."""
@@ -282,17 +281,18 @@ class AgentDesk:
         Return its id, which is another one once it was raised again in another fleet.
         """
         context = self.context
-        until = time.monotonic() + wait_s
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
         ask = row.id
         while True:
             with context.signals.of(ask) as changed:
-                found = await context.reader.run(partial(rows.followed, ask=ask))
+                found, silenced = await context.reader.run(partial(self._followed, ask=ask))
                 row = row if found is None else found
                 if row.id != ask:
                     ask = row.id
                     continue
-                left = until - time.monotonic()
-                if row.state != AskState.WAITING.value or left <= 0:
+                left = until - loop.time()
+                if (row.state != AskState.WAITING.value and not silenced) or left <= 0:
                     return ask
                 # Also before the first wait: a host then knows at once that this may take long.
                 if progress is not None:
@@ -301,6 +301,10 @@ class AgentDesk:
                     await asyncio.wait_for(changed.wait(), min(left, PROGRESS_EVERY_S))
                 except TimeoutError:
                     await self.heard(who)
+
+    def _followed(self, connection: sqlite3.Connection, ask: str) -> tuple[AskRow | None, bool]:
+        """The ask as it stands, and whether nothing may be handed over now."""
+        return rows.followed(connection, ask), far.silenced(self.context, connection) is not None
 
     def _own(self, connection: sqlite3.Connection, ask_id: str) -> AskRow:
         """Return an ask of this machine; an agent has nothing to do with any other."""

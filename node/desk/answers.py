@@ -115,6 +115,9 @@ class Answers:
         row = by_id(transaction.connection, ask)
         if row is None or row.home != transaction.identity.name or row.posted:
             return
+        if transaction.silenced is not None:
+            # The sweeper rules on it as soon as this machine may.
+            return
         for vote in unruled(transaction.connection, ask):
             row = self._rule_one(transaction, row, vote)
 

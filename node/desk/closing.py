@@ -90,9 +90,9 @@ def _at_home(transaction: Transaction, row: AskRow) -> None:
 def expire_if_due(transaction: Transaction, row: AskRow) -> AskRow:
     """Close an open ask whose deadline has passed; return the row as it stands.
 
-    One of another machine is left as it is: only its home can close it.
+    One of another machine is left as it is: only its home can close it. On hold, none is.
     """
-    if not is_home(transaction, row):
+    if not is_home(transaction, row) or transaction.silenced is not None:
         return row
     if row.state == AskState.WAITING.value and expired(row.deadline, transaction.now):
         return close(transaction, row, Outcome.EXPIRED)

@@ -6,12 +6,13 @@ when no earlier hook still waits for it.
 """
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from node.desk import rows
+from node.desk import far, rows
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
 from node.desk.gate_verdict import not_decided, title_of, verdict_of
@@ -97,7 +98,7 @@ class GateDesk:
                 transaction.now,
                 transaction.identity.name,
             )
-            if row is None:
+            if row is None or transaction.silenced is not None:
                 return False
             transaction.run("UPDATE gate_call SET reused = 1 WHERE ask = ?", row[0])
             return True
@@ -158,7 +159,7 @@ class GateDesk:
 
     def _settle(self, transaction: Transaction, row: AskRow) -> None:
         row = expire_if_due(transaction, row)
-        if row.state == AskState.WAITING.value:
+        if row.state == AskState.WAITING.value and transaction.silenced is None:
             close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=SETTLED))
 
     async def _content(self, call: Call) -> CallContent:
@@ -190,7 +191,7 @@ class GateDesk:
                 if row.id in waiting:
                     continue
                 row = expire_if_due(transaction, row)  # noqa: PLW2901 -- as it now stands
-                if row.state == AskState.WAITING.value:
+                if row.state == AskState.WAITING.value or transaction.silenced is not None:
                     self._follow(transaction, hold, row.id)
                     return row.id
                 if usable(row, transaction.now):
@@ -310,18 +311,24 @@ class GateDesk:
         )
         return None if row is None else by_id(transaction.connection, row[0])
 
+    def _followed(self, connection: sqlite3.Connection, ask: str) -> tuple[AskRow | None, bool]:
+        """The ask as it stands, and whether nothing may be handed over now."""
+        return followed(connection, ask), far.silenced(self.context, connection) is not None
+
     async def _until_closed(self, ask: str, hold_s: float) -> str:
         """Wait for the final; return the ask's id, another one once it was raised again."""
         loop = asyncio.get_running_loop()
         until = loop.time() + hold_s
         while True:
             with self.context.signals.of(ask) as changed:
-                row = await self.context.reader.run(partial(followed, ask=ask))
+                row, silenced = await self.context.reader.run(partial(self._followed, ask=ask))
                 if row is not None and row.id != ask:
                     ask = row.id
                     continue
                 left = until - loop.time()
-                if row is None or row.state != AskState.WAITING.value or left <= 0:
+                if row is None or left <= 0:
+                    return ask
+                if row.state != AskState.WAITING.value and not silenced:
                     return ask
                 try:
                     await asyncio.wait_for(changed.wait(), left)
@@ -334,7 +341,7 @@ class GateDesk:
     async def _picked_up(self, ask: str, hold: GateHold, rules: Rules) -> GateVerdict:
         def job(transaction: Transaction) -> GateVerdict:
             row = expire_if_due(transaction, reload(transaction, ask))
-            if row.state == AskState.WAITING.value:
+            if row.state == AskState.WAITING.value or transaction.silenced is not None:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
                 return not_decided(self.context, row)
             return self._hand(transaction, row, hold, rules)

@@ -33,8 +33,12 @@ def speaks_for(connection: sqlite3.Connection, node: str, person: str) -> bool:
 def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, str | None]:
     """Return how many persons could answer now, and why nobody could.
 
-    Someone whom no machine speaks for has nowhere to answer from.
+    Someone whom no machine speaks for has nowhere to answer from, and to a machine that was
+    removed no answer comes.
     """
+    # Told by `node.fleet.removal`, which builds on this room.
+    if connection.execute("SELECT 1 FROM local WHERE name = 'removed'").fetchone() is not None:
+        return 0, "this machine was removed from its fleet; no answer reaches it any more"
     everybody = everyone(connection)
     with_machine = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live")
     return reach((everybody[one] for (one,) in with_machine if one in everybody), role)

@@ -16,8 +16,9 @@ class Signals:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
-        self._every: set[asyncio.Event] = set()
+        # Dicts as ordered sets: who waits longest is woken first, in every run alike.
+        self._waiting: dict[str, dict[asyncio.Event, None]] = defaultdict(dict)
+        self._every: dict[asyncio.Event, None] = {}
 
     def publish(self, changes: Sequence[Change]) -> None:
         """Wake whoever waits for one of these, or for anything."""
@@ -32,11 +33,11 @@ class Signals:
         """Give an event that is set whenever `ref` changes."""
         event = asyncio.Event()
         waiting = self._waiting[ref]
-        waiting.add(event)
+        waiting[event] = None
         try:
             yield event
         finally:
-            waiting.discard(event)
+            waiting.pop(event, None)
             if not waiting and self._waiting.get(ref) is waiting:
                 del self._waiting[ref]
 
@@ -44,8 +45,8 @@ class Signals:
     def any(self) -> Iterator[asyncio.Event]:
         """Give an event that is set whenever anything changes."""
         event = asyncio.Event()
-        self._every.add(event)
+        self._every[event] = None
         try:
             yield event
         finally:
-            self._every.discard(event)
+            self._every.pop(event, None)

@@ -146,6 +146,8 @@ class Sweeper:
         return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
+        if transaction.silenced is not None:
+            return
         now = transaction.now
         here = transaction.identity.name
         erasing.close_erased(transaction)

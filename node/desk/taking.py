@@ -15,7 +15,7 @@ from node.gate.rules import Rules
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.handover import Give, Void, give
-from sync.errors import Conflict, NotAllowed
+from sync.errors import Conflict, NotAllowed, OnHold
 
 
 class Taking:
@@ -40,7 +40,11 @@ class Taking:
                     return self._again(transaction, who, found)
                 row = expire_if_due(transaction, self._own(transaction.connection, ask))
                 decided = self._decided(transaction, row, who, take_over=take_over)
-                if decided is Give.HAND and row.outcome == Outcome.ALLOWED.value:
+                if (
+                    decided is Give.HAND
+                    and row.outcome == Outcome.ALLOWED.value
+                    and transaction.silenced is None
+                ):
                     check_in_force(transaction, rules)
                     if refused is None:
                         # It was allowed after the rules were held against it.
@@ -85,6 +89,9 @@ class Taking:
     def _carry_out(
         self, transaction: Transaction, row: AskRow, who: Asker, decided: Give
     ) -> AskRow:
+        why = transaction.silenced
+        if why is not None and decided in (Give.HAND, Give.VOID_USE_BY):
+            raise OnHold(why, hint="Wait for it again; it is handed over once this is settled.")
         if decided is Give.HAND:
             return hand(transaction, row, who.session)
         if decided is Give.VOID_USE_BY:

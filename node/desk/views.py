@@ -16,7 +16,7 @@ from node.desk.votes import final_votes, standing_votes
 from node.store import erasing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
-from sync.decide.handover import Held, Status
+from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.quorum import counted
 from sync.decide.vote import Decision, Ruling
@@ -77,6 +77,8 @@ class Looking:
             connection, context.identity.name, self.viewer.id
         )
         self._sights: dict[str, Sight] = {}
+        self._disputed: dict[str, set[str]] = {}
+        self.silenced = far.silenced(context, connection)
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -170,6 +172,8 @@ class Looking:
         """Count the cards with `needs_me`: the same conditions, in SQL."""
         if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
+        if self.silenced is not None:
+            return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
         (count,) = self.connection.execute(
             "SELECT count(*) FROM ask WHERE state = 'waiting'"
@@ -191,6 +195,15 @@ class Looking:
         if known is None:
             known = self._sights[node] = far.sight(self.context, self.connection, node)
         return known
+
+    def disputed(self, row: AskRow) -> bool:
+        """Whether its home said something of it after its history split."""
+        found = self._disputed.get(row.home)
+        if found is None:
+            split = row.home in far.forked(self.connection)
+            found = far.disputed(self.connection, row.home) if split else set()
+            self._disputed[row.home] = found
+        return row.id in found
 
     def _own_vote(self, row: AskRow) -> _OwnVote:
         """Return the viewer's last word on an ask, from whichever machine."""
@@ -227,7 +240,12 @@ class Looking:
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
-        facts = self._facts(row, text, erased)
+        facts = msgspec.structs.replace(
+            self._facts(row, text),
+            on_hold=self.silenced,
+            disputed=self.disputed(row),
+            erased=erased.by if erased else None,
+        )
         shown: Card = card(facts, self.viewer, self.now)
         return CardView(
             state=shown.state.value,
@@ -240,9 +258,8 @@ class Looking:
             where=facts.closed_on,
         )
 
-    def _facts(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardFacts:
-        own = self._own_vote(row)
-        sight = self.sight(row.home)
+    def _facts(self, row: AskRow, text: Words) -> CardFacts:
+        own, sight = self._own_vote(row), self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -255,7 +272,6 @@ class Looking:
             home_seen_by=sight.by,
             speaks_here=self.speaks,
             call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
-            erased=erased.by if erased else None,
             role=row.role,
             needed=row.needed,
             counted=self._counted(row),
@@ -272,6 +288,7 @@ class Looking:
             closed_on=self.machine(row.closed_on).name if row.closed_on else None,
             answer_label=text.label(row.choice),
             reason=(text.answer.reason if text.answer else None) or row.reason,
+            restored=row.reason == WHY_RESTORED,
             use_by=row.use_by,
             handover=Status(row.handover) if row.handover else None,
             handover_at=row.handover_at,

@@ -13,10 +13,11 @@ from node.desk import erasing
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
-from node.store import exchange, introduced, receive
+from node.store import exchange, forks, introduced, receive
 from node.store.transaction import Transaction
 from sync.log.chain import Head
 from sync.log.entry import Entry, sha256
+from sync.log.fork import Evidence, Frozen
 from sync.log.names import node_name
 from sync.log.vector import Place, Wanted
 from sync.net.certificate import fits
@@ -87,6 +88,25 @@ class StoreLedger:
         received = await self._context.writer.run("receive", job)
         if received.erased:
             await erasing.wipe_blobs(self._context)
+        if received.members_moved:
+            self._members_changed()
+        return received.kept
+
+    async def frozen(self) -> dict[Place, Frozen]:
+        """Every log of the fleet that is known to have forked."""
+        fleet = self.fleet
+        return await self._context.reader.run(lambda connection: forks.known(connection, fleet))
+
+    async def convict(self, proofs: Sequence[Evidence]) -> Kept:
+        """Verify and keep evidence of forks."""
+
+        def job(transaction: Transaction) -> receive.Received:
+            received = receive.convict(transaction, proofs)
+            for ask in received.voted:
+                self._answers.rule(transaction, ask)
+            return received
+
+        received = await self._context.writer.run("convict", job)
         if received.members_moved:
             self._members_changed()
         return received.kept

@@ -14,7 +14,7 @@ from node.desk import far
 from node.desk.sight import FarSession, Sight
 from node.fleet import addresses, removal
 from node.fleet.privacy import Running, lines
-from node.store import derive
+from node.store import derive, hold
 from sync.decide.card_state import HomeState
 from sync.log.names import SHORT, node_bytes, node_name
 from sync.net.keeper import LinkState, LinkStatus
@@ -27,6 +27,12 @@ ROWS = (
     "SELECT node.id, node.name, joined, removed, coalesce(person.name, removed_by) FROM node"
     " LEFT JOIN person ON person.id = removed_by"
     " ORDER BY removed IS NOT NULL, node.id != ?, node.name, node.id"
+)
+
+
+SPLIT = (
+    "The history of {name} split in two: its disk was copied or an old copy was put back. What it"
+    " says from then on is disputed, and no machine takes it. Run `askmesh node rejoin` there."
 )
 
 
@@ -106,6 +112,7 @@ class LinkSight:
             port=None if links is None else links.port,
             mdns="off" if links is None else links.mdns,
             removed=removal.sentence(connection),
+            hold=None if (held := hold.kept(connection)) is None else hold.sentence(held),
         )
 
     def privacy(self, connection: sqlite3.Connection) -> list[PrivacyLine]:
@@ -233,7 +240,13 @@ class _Look:
             joined=joined,
             removed=removed,
             removed_by=removed_by,
+            forked=self._forked_here(node, name, here=here) if removed is None else None,
         )
+
+    def _forked_here(self, node: str, name: str, *, here: bool) -> str | None:
+        if node not in self._forked:
+            return None
+        return hold.FORKED if here else SPLIT.format(name=name)
 
     def _state(
         self, node: str, *, removed: int | None, here: bool, connected: bool, seen: int | None

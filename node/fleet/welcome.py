@@ -12,7 +12,7 @@ from sync.log.entry import Entry, decode, sha256, verify
 from sync.log.facts import GenesisFacts, MemberFacts, read
 from sync.log.kinds import EntryType, Log
 from sync.wire.pairing_steps import Welcomed
-from sync.wire.pairing_words import check_fits
+from sync.wire.pairing_welcome import parts
 
 STATEMENTS = (
     "SELECT header, signature, facts, text, type FROM entry"
@@ -41,7 +41,8 @@ def told(connection: sqlite3.Connection, fleet: bytes) -> Told:
     ]
     first = next(entry for entry in found if entry.header.type == EntryType.GENESIS)
     statements = (first, *(entry for entry in found if entry is not first))
-    check_fits(statements)
+    # Raises before anybody is let in whom nothing could be told.
+    parts(statements)
     return Told(founder=first.header.author, statements=statements)
 
 

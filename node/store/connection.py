@@ -39,11 +39,11 @@ def open_writer(home: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_reader(home: Path) -> sqlite3.Connection:
+def open_reader(home: Path, *, way: str = "mode=ro") -> sqlite3.Connection:
     """Open a connection that can only read, and never checkpoints."""
     path = home / STORE_FILE
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
+        f"{path.absolute().as_uri()}?{way}",
         uri=True,
         isolation_level=None,
         check_same_thread=False,

@@ -60,11 +60,12 @@ def ends_of_all(connection: sqlite3.Connection, fleet: bytes) -> Ends:
     own = _local(connection, NODE)
     for (left,) in connection.execute("SELECT fleet FROM fleet_left WHERE fleet != ?", (fleet,)):
         for node in membership_tables.settled(connection, left).nodes.values():
-            found[left, node.id] = None if node.id == own else _end(node)
+            found[left, node.id] = None if node.id == own else end_of(node)
     return found
 
 
-def _end(node: NodeState) -> End:
+def end_of(node: NodeState) -> End:
+    """Return where what counts of a node's logs ends."""
     return None if node.removed is None else {log: head.seq for log, head in node.cut.items()}
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.entry import Entry
-from sync.log.facts import RedactedText, read_text
+from sync.log.facts import RedactedFacts, RedactedText, read_text
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 
@@ -106,6 +106,18 @@ def _is_erased(connection: sqlite3.Connection, entry: Entry) -> bool:
     return found is not None
 
 
+def redact(connection: sqlite3.Connection, facts: RedactedFacts, entry: bytes, author: str) -> None:
+    """Erase what an owner, who may say so, has erased by the entry of this hash."""
+    connection.execute(
+        "INSERT INTO redaction VALUES (?, ?, ?, ?, ?)",
+        (entry, facts.ask, facts.by, author, facts.at),
+    )
+    for one in facts.entries:
+        connection.execute("INSERT OR IGNORE INTO redacted VALUES (?)", (one.hash,))
+        _erase_entry(connection, one.hash)
+    erase_ask(connection, facts.ask)
+
+
 def erase_ask(connection: sqlite3.Connection, ask: str) -> None:
     """Erase every word on an ask that is in the store, under its earlier ids too.
 
@@ -148,7 +160,7 @@ def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
     connection.execute("DELETE FROM ask_content WHERE ask = ?", (ask,))
 
 
-def erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
+def _erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
     """Erase the words of one entry, whatever it is about."""
     row = connection.execute(
         "SELECT n, type, author, facts FROM entry WHERE hash = ? AND type >= ? AND type != ?",

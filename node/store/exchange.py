@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from node.store import derive
+from node.store import derive, forks
 from node.store.blobs import Blobs
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, decode
@@ -13,8 +13,8 @@ from sync.log.vector import Place, Wanted
 def vector(connection: sqlite3.Connection) -> dict[Place, Head]:
     """Return how far every log of our fleet is held, as far as it counts.
 
-    What a removed node said beyond its cut is offered to nobody: stores that have it, and
-    stores that do not, are equal.
+    What a removed node said beyond its cut, and anyone from where its log forked, is offered
+    to nobody: stores that have it, and stores that do not, are equal.
     """
     held = {
         (author, log): Head(seq=seq, hash=head)
@@ -29,6 +29,13 @@ def vector(connection: sqlite3.Connection) -> dict[Place, Head]:
                 del held[author, log]
             if head.seq > last > EMPTY.seq:
                 held[author, log] = _head_at(connection, fleet, (author, log), last)
+    for place, frozen in forks.known(connection, fleet).items():
+        if held.get(place, EMPTY).seq < frozen.seq:
+            continue
+        if frozen.end == EMPTY:
+            del held[place]
+        else:
+            held[place] = frozen.end
     return held
 
 

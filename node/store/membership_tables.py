@@ -122,10 +122,12 @@ def _founder(connection: sqlite3.Connection, fleet: bytes) -> bytes | None:
 def _forked(connection: sqlite3.Connection, fleet: bytes) -> dict[bytes, tuple[bytes, int]]:
     return {
         sha256(header + signature): (author, seq)
-        for author, seq, header, signature in connection.execute(
-            "SELECT author, seq, header, signature FROM fork WHERE fleet = ? AND log = ?",
+        for author, seq, at_header, at_signature, header, signature in connection.execute(
+            "SELECT author, seq, at_header, at_signature, header, signature FROM fork"
+            " WHERE fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
+        for header, signature in ((at_header, at_signature), (header, signature))
     }
 
 

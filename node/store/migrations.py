@@ -62,6 +62,31 @@ def unproven(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def evidence(connection: sqlite3.Connection) -> None:
+    """Keep both sides of each fork: the proof is to reach nodes that hold neither."""
+    if any(column[1] == "at_header" for column in connection.execute("PRAGMA table_info(fork)")):
+        return
+    connection.execute("ALTER TABLE fork RENAME TO fork_before")
+    _lay_missing(connection)
+    for back in (0, 1):
+        # What stood here as the next entry of another history shows the fork one earlier.
+        connection.execute(
+            "INSERT OR IGNORE INTO fork SELECT was.fleet, was.author, was.log, entry.seq,"
+            " entry.header, entry.signature, was.header, was.signature, was.at"
+            " FROM fork_before AS was JOIN entry ON entry.fleet = was.fleet"
+            " AND entry.author = was.author AND entry.log = was.log AND entry.seq = was.seq - ?1"
+            " WHERE ?1 = 0 OR NOT EXISTS (SELECT 1 FROM entry AS same WHERE same.fleet = was.fleet"
+            " AND same.author = was.author AND same.log = was.log AND same.seq = was.seq)",
+            (back,),
+        )
+    connection.execute(
+        "DELETE FROM fork WHERE EXISTS (SELECT 1 FROM fork AS earlier WHERE"
+        " earlier.fleet = fork.fleet AND earlier.author = fork.author"
+        " AND earlier.log = fork.log AND earlier.seq < fork.seq)"
+    )
+    connection.execute("DROP TABLE fork_before")
+
+
 def erasing_words(connection: sqlite3.Connection) -> None:
     """Lay words so that they can be erased for good, and erase what owners had erased."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
@@ -83,8 +108,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
         rebuild_in_place(connection)
 
 
-def _lay_missing(connection: sqlite3.Connection) -> bool:
-    """Lay what of today's schema is not there; return whether anything was not."""
+def _lay_missing(connection: sqlite3.Connection) -> None:
+    """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     missing = [
         statement
@@ -93,7 +118,6 @@ def _lay_missing(connection: sqlite3.Connection) -> bool:
     ]
     for statement in missing:
         connection.execute(statement)
-    return bool(missing)
 
 
 _DERIVED_FIRST = (
@@ -115,7 +139,8 @@ MIGRATIONS: dict[str, Migration] = {
     "0001-first": first,
     "0002-fleet": fleet,
     "0003-unproven": unproven,
-    "0004-erasing": erasing_words,
+    "0004-evidence": evidence,
+    "0005-erasing": erasing_words,
 }
 
 

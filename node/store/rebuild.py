@@ -2,8 +2,10 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from node.store import derive, erasing, introduced, membership_tables
 from node.store.connection import open_reader
@@ -11,7 +13,7 @@ from node.store.migrations import migrate
 from node.store.projection import DERIVED, project
 from sync.errors import AskmeshError, BadEntry
 from sync.log.chain import EMPTY, Head, extend
-from sync.log.entry import Entry, decode, sha256, verify
+from sync.log.entry import Entry, decode, sha256, unpack, verify
 from sync.log.facts import GenesisFacts, MemberFacts, read
 from sync.log.kinds import EntryType
 
@@ -22,6 +24,8 @@ KEYS_IN: dict[EntryType, type[GenesisFacts] | type[MemberFacts]] = {
     EntryType.MEMBER: MemberFacts,
 }
 """The statements that name a node's key."""
+TOLD_EVERY = 1_000
+"""Entries between two words on how far it is."""
 SHOWN = 5
 """Differing rows named for each table; more would bury the rest."""
 
@@ -33,21 +37,53 @@ def compare(home: Path) -> list[str]:
     hashes, signature and place in its chain are checked on the way.
     """
     live = open_reader(home)
-    fresh = sqlite3.connect(":memory:", isolation_level=None)
     try:
         live.execute("BEGIN")
+        return differences(live)
+    finally:
+        live.close()
+
+
+def differences(
+    live: sqlite3.Connection,
+    *,
+    checked: bool = True,
+    told: Callable[[int], None] = lambda _count: None,
+) -> list[str]:
+    """As `compare`, over a connection that is open (`checked`: the entries as well).
+
+    `told` hears now and then how many entries were applied.
+    """
+    # A file of its own that nobody else sees: tables of a large store need not fit into memory.
+    fresh = sqlite3.connect("", isolation_level=None)
+    try:
         migrate(fresh, now=0)
         for table in NOT_IN_THE_LOG:
             _copy(live, fresh, table, "")
         # The fleets are settled from all their statements at once.
         _copy(live, fresh, "entry", "WHERE type < 16")
-        findings = _Replay(live, fresh).findings()
+        findings = _Replay(live, fresh, checked=checked).findings(told)
         for table in (*DERIVED, "about"):
             findings += _differences(live, fresh, table)
     finally:
-        live.close()
         fresh.close()
     return findings
+
+
+def keys_of(connection: sqlite3.Connection) -> dict[bytes, bytes]:
+    """Return every key that a statement names, by node id.
+
+    All of them at once: an author may come before who let it in.
+    """
+    keys: dict[bytes, bytes] = {}
+    for kind, reads in KEYS_IN.items():
+        for (facts,) in connection.execute(
+            "SELECT facts FROM entry WHERE type = ? AND type < 16", (kind.value,)
+        ):
+            with contextlib.suppress(BadEntry):
+                key = read(reads, facts).node_key
+                keys[sha256(key)] = key
+    return keys | {one.node: one.public_key for one in introduced.listed(connection)}
 
 
 def _copy(live: sqlite3.Connection, fresh: sqlite3.Connection, table: str, where: str) -> None:
@@ -59,34 +95,41 @@ def _copy(live: sqlite3.Connection, fresh: sqlite3.Connection, table: str, where
 class _Replay:
     """The log, checked entry by entry and applied to a fresh store."""
 
-    def __init__(self, live: sqlite3.Connection, fresh: sqlite3.Connection) -> None:
+    def __init__(
+        self, live: sqlite3.Connection, fresh: sqlite3.Connection, *, checked: bool
+    ) -> None:
         self._live = live
         self._fresh = fresh
+        self._checked = checked
         self._heads: dict[tuple[bytes, bytes, int], Head] = {}
         self._keys: dict[bytes, bytes] = {}
         self._fleet = derive.fleet_of(fresh)
 
-    def findings(self) -> list[str]:
+    def findings(self, told: Callable[[int], None]) -> list[str]:
         """Apply the whole log; return what is wrong with it."""
         fresh = self._fresh
         membership_tables.apply(fresh, self._fleet)
-        self._find_keys()
+        self._keys = keys_of(fresh)
         ends = derive.ends_of_all(fresh, self._fleet)
         held = derive.held(fresh)
         found: list[str] = []
-        for row in self._live.execute(
-            "SELECT n, hash, fleet, author, log, seq, type, header, signature, facts, text"
-            " FROM entry ORDER BY n"
+        for count, row in enumerate(
+            self._live.execute(
+                "SELECT n, hash, fleet, author, log, seq, type, header, signature, facts, text"
+                " FROM entry ORDER BY n"
+            )
         ):
-            n, stored, *copied, header, signature, facts, text = row
+            n = row[0]
             try:
-                entry = decode(header, signature, facts, text)
-                found += [f"entry {n}: {wrong}" for wrong in self._wrong(entry, stored, copied)]
+                entry = self._entry(row, found)
                 erasing.note(fresh, [entry], after=n - 1)
                 if n not in held and ends.count(entry):
                     project(fresh, entry, entry.hash, n)
             except AskmeshError as error:
-                found.append(f"entry {n}: {error.sentence}")
+                if self._checked:
+                    found.append(f"entry {n}: {error.sentence}")
+            if count % TOLD_EVERY == 0:
+                told(count)
         derive.close_left(fresh)
         fresh.executemany(
             "INSERT INTO head VALUES (?, ?, ?, ?)",
@@ -98,16 +141,19 @@ class _Replay:
         )
         return found
 
-    def _find_keys(self) -> None:
-        """Every key that a statement names: an author may come before who let it in."""
-        for kind, reads in KEYS_IN.items():
-            for (facts,) in self._fresh.execute(
-                "SELECT facts FROM entry WHERE type = ? AND type < 16", (kind.value,)
-            ):
-                with contextlib.suppress(BadEntry):
-                    key = read(reads, facts).node_key
-                    self._keys[sha256(key)] = key
-        self._keys |= {one.node: one.public_key for one in introduced.listed(self._fresh)}
+    def _entry(self, row: Sequence[Any], found: list[str]) -> Entry:
+        """Return a stored entry; adds what is wrong with it. Raises `AskmeshError`."""
+        n, stored, *copied, header, signature, facts, text = row
+        if not self._checked:
+            entry = Entry(
+                header=unpack(header), raw=header, signature=signature, facts=facts, text=text
+            )
+            place = (entry.header.fleet, entry.header.author, entry.header.log)
+            self._heads[place] = Head(seq=entry.header.seq, hash=stored)
+            return entry
+        entry = decode(header, signature, facts, text)
+        found += [f"entry {n}: {wrong}" for wrong in self._wrong(entry, stored, copied)]
+        return entry
 
     def _wrong(self, entry: Entry, stored: bytes, copied: Sequence[object]) -> list[str]:
         """Return what is wrong with an entry and its place. Raises `BadEntry`."""
@@ -127,14 +173,38 @@ class _Replay:
 
 
 def _differences(live: sqlite3.Connection, fresh: sqlite3.Connection, table: str) -> list[str]:
-    sql = f"SELECT * FROM {table}"  # noqa: S608 -- names from DERIVED only
-    here = set(live.execute(sql))
-    derived = set(fresh.execute(sql))
-    found = [f"{table}: not in the log: {_shown(row)}" for row in here - derived]
-    found += [f"{table}: only in the log: {_shown(row)}" for row in derived - here]
-    if len(found) > SHOWN:
-        found[SHOWN:] = [f"{table}: and {len(found) - SHOWN} more rows"]
+    here, derived = _prints(live, table), _prints(fresh, table)
+    found = [
+        f"{table}: not in the log: {_shown(row)}" for row in _rows(live, table, here - derived)
+    ]
+    found += [
+        f"{table}: only in the log: {_shown(row)}" for row in _rows(fresh, table, derived - here)
+    ]
+    count = len(here ^ derived)
+    if count > SHOWN:
+        found[SHOWN:] = [f"{table}: and {count - SHOWN} more rows"]
     return found
+
+
+def _prints(connection: sqlite3.Connection, table: str) -> set[bytes]:
+    """One mark for each row: the rows of a large store would not fit into memory."""
+    sql = f"SELECT * FROM {table}"  # noqa: S608 -- names from DERIVED only
+    return {_print(row) for row in connection.execute(sql)}
+
+
+def _print(row: tuple[object, ...]) -> bytes:
+    return sha256(repr(row).encode("utf-8", "surrogatepass"))
+
+
+def _rows(
+    connection: sqlite3.Connection, table: str, marks: set[bytes]
+) -> Iterator[tuple[object, ...]]:
+    """Some of the rows with these marks, enough to be named."""
+    sql = f"SELECT * FROM {table}"  # noqa: S608 -- names from DERIVED only
+    if marks:
+        yield from islice(
+            (row for row in connection.execute(sql) if _print(row) in marks), SHOWN + 1
+        )
 
 
 def _shown(row: tuple[object, ...]) -> str:

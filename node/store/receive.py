@@ -4,12 +4,14 @@ Nothing here raises for what a peer got wrong. What cannot be verified is not st
 was signed but makes no sense is stored and relayed, and not applied (`project`).
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from node.store import derive, erasing, introduced
+from node.store import derive, erasing, forks, introduced
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -18,9 +20,10 @@ from sync.log import hlc
 from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
 from sync.log.facts import GenesisFacts, read
+from sync.log.fork import Evidence, Frozen, Side, evidence, side
 from sync.log.kinds import STATEMENTS, EntryType
 from sync.log.names import node_name
-from sync.log.vector import Place
+from sync.log.vector import Place, place_of
 from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
@@ -49,13 +52,9 @@ def keep(transaction: Transaction, run: Sequence[Entry]) -> Received:
     return _Batch(transaction).take(run)
 
 
-def frozen(connection: sqlite3.Connection, fleet: bytes, author: bytes, log: int) -> int | None:
-    """Return where an author's log forked, None while it did not."""
-    (seq,) = connection.execute(
-        "SELECT min(seq) FROM fork WHERE fleet = ? AND author = ? AND log = ?",
-        (fleet, author, log),
-    ).fetchone()
-    return None if seq is None else int(seq)
+def convict(transaction: Transaction, proofs: Sequence[Evidence]) -> Received:
+    """Keep evidence of forks that another node sent; stops at the first that is not signed."""
+    return _Batch(transaction).convict(proofs)
 
 
 def release(transaction: Transaction) -> int:
@@ -94,6 +93,7 @@ class _Batch:
         self._first = self._last + 1
         self._fresh: list[Entry] = []
         self._heads: dict[Place, Head] = {}
+        self._frozen: dict[Place, Frozen] = {}
         self._trouble: str | None = None
         self._asks: set[str] = set()
         self._settled: set[str] = set()
@@ -101,6 +101,8 @@ class _Batch:
         self._voted: set[str] = set()
         self._unsettled = False
         self._erased = False
+        self._lately: Entry | None = None
+        """The last of a faulty run that was sound: it is not stored yet."""
 
     def take(self, run: Sequence[Entry]) -> Received:
         """Store what can be stored, log by log."""
@@ -123,6 +125,24 @@ class _Batch:
             self._move_clock()
         return self._received()
 
+    def convict(self, proofs: Sequence[Evidence]) -> Received:
+        """Keep what proves forks."""
+        for proof in proofs:
+            key = self._key(proof.author, ())
+            if key is None:
+                self._note(
+                    f"Evidence came of {node_name(proof.author)[:8]}, who is no member here."
+                )
+                continue
+            try:
+                self._freeze(proof, key)
+            except BadEntry as error:
+                # A sound peer sends only what it has checked.
+                self._note(error.sentence)
+                break
+        self._settle()
+        return self._received()
+
     def _received(self) -> Received:
         transaction = self._transaction
         types = {entry.header.type for entry in self._fresh}
@@ -137,10 +157,15 @@ class _Batch:
         # What was just erased, also by what this batch brought, is not passed on.
         transaction.stored += erasing.without_erased(self._connection, self._fresh)
         transaction.erases |= self._erased or bool(self._settled)
+        # What lies before a fork may have come with the very batch that showed it.
+        frozen = {
+            place: replace(one, end=forks.end_before(self._connection, self._fleet, place, one.seq))
+            for place, one in self._frozen.items()
+        }
         return Received(
-            kept=Kept(heads=self._heads, trouble=self._trouble),
+            kept=Kept(heads=self._heads, trouble=self._trouble, frozen=frozen),
             voted=sorted(self._voted),
-            members_moved=bool(topics),
+            members_moved=bool(topics or self._frozen),
             erased=transaction.erases,
         )
 
@@ -159,6 +184,8 @@ class _Batch:
 
     def _founder(self, author: bytes, run: Sequence[Entry]) -> bytes | None:
         """The key in a genesis, while none is here: it names itself."""
+        if not run:
+            return None
         first = run[0]
         if first.header.seq != 1 or first.header.type != EntryType.GENESIS:
             return None
@@ -190,9 +217,12 @@ class _Batch:
                 new.append(entry)
         if not new and not beyond:
             return
-        if frozen(self._connection, self._fleet, author, log) is not None:
+        forked = forks.frozen_at(self._connection, self._fleet, author, log)
+        if forked is not None and any(entry.header.seq >= forked for entry in new):
             self._note(f"The history of {who} forked; nothing after that is taken.")
-            return
+            new = [entry for entry in new if entry.header.seq < forked]
+            if not new:
+                return
         if beyond:
             self._note(f"{who} was removed; what it said after that is not taken.")
         good = self._verified(head, new, place, key)
@@ -228,40 +258,36 @@ class _Batch:
         header = entry.header
         if header.seq > head.seq or header.fleet != self._fleet:
             return False
-        held = self._connection.execute(
-            "SELECT hash FROM entry WHERE fleet = ? AND author = ? AND log = ? AND seq = ?",
-            (header.fleet, header.author, header.log, header.seq),
-        ).fetchone()
-        if held is not None and held[0] != entry.hash:
-            self._conflict(entry, key)
+        held = self._at(place_of(entry), header.seq)
+        if held is not None and held.hash != entry.hash:
+            self._conflict(held, entry, key)
         return True
 
-    def _conflict(self, entry: Entry, key: bytes) -> None:
-        """Keep the other signed entry for ever: it proves that its author has two histories."""
+    def _at(self, place: Place, seq: int) -> Side | None:
+        """What is held here with this number."""
+        row = self._connection.execute(
+            "SELECT header, signature FROM entry"
+            " WHERE fleet = ? AND author = ? AND log = ? AND seq = ?",
+            (self._fleet, *place, seq),
+        ).fetchone()
+        return None if row is None else Side(raw=row[0], signature=row[1])
+
+    def _conflict(self, held: Side, entry: Entry, key: bytes) -> None:
+        """Keep both for ever: they prove that their author has two histories."""
         header = entry.header
-        name = node_name(header.author)
-        self._note(f"Entry {header.seq} of {name[:8]} differs from the one already here.")
-        try:
-            verify(entry, key)
-        except BadEntry:
-            # A relay can spoil a signature, not make one.
-            return
-        before = frozen(self._connection, header.fleet, header.author, header.log)
-        if before is not None and before <= header.seq:
-            # One proof is enough; what its author signs after that could fill the disk.
-            return
-        self._transaction.run(
-            "INSERT INTO fork VALUES (?, ?, ?, ?, ?, ?, ?)",
-            header.fleet,
-            header.author,
-            header.log,
-            header.seq,
-            entry.raw,
-            entry.signature,
-            self._transaction.now,
+        self._note(
+            f"Entry {header.seq} of {node_name(header.author)[:8]} differs from the one already"
+            " here."
         )
-        self._transaction.change("fleet", name)
-        self._unsettled = True
+        # Not signed: a relay can spoil a signature, not make one.
+        with contextlib.suppress(BadEntry):
+            self._freeze(evidence(held, side(entry)), key)
+
+    def _freeze(self, proof: Evidence, key: bytes) -> None:
+        frozen = forks.keep(self._transaction, proof, key)
+        if frozen is not None:
+            self._frozen[proof.place] = frozen
+            self._unsettled = True
 
     def _verified(self, head: Head, run: list[Entry], place: Place, key: bytes) -> list[Entry]:
         """Return the part of a run that may be stored; notes what is wrong with the rest."""
@@ -286,11 +312,21 @@ class _Batch:
             try:
                 head = self._verify(head, [entry], place, key)
             except Forked:
-                self._conflict(entry, key)
+                before = self._before(entry, head)
+                if before is not None:
+                    self._conflict(before, entry, key)
                 return
             except AskmeshError:
                 return
+            self._lately = entry
             yield entry
+
+    def _before(self, entry: Entry, head: Head) -> Side | None:
+        """The entry that another one does not continue: of this batch, or held."""
+        lately = self._lately
+        if lately is not None and place_of(lately) == place_of(entry) and lately.hash == head.hash:
+            return side(lately)
+        return self._at(place_of(entry), head.seq)
 
     def _settle(self) -> None:
         """Who belongs to the fleet may be another: what counts by that is applied first."""

@@ -31,14 +31,16 @@ CREATE TABLE about (                          -- the entries that still hold wor
     PRIMARY KEY (ask, n)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE fork (                           -- two signed entries at one place: for ever
-    fleet     BLOB NOT NULL,
-    author    BLOB NOT NULL,
-    log       INTEGER NOT NULL,
-    seq       INTEGER NOT NULL,
-    header    BLOB NOT NULL,                  -- the one that is not in `entry`
-    signature BLOB NOT NULL,
-    at        INTEGER NOT NULL,               -- when it was seen here
+CREATE TABLE fork (                           -- two signed headers of two histories: for ever
+    fleet        BLOB NOT NULL,
+    author       BLOB NOT NULL,
+    log          INTEGER NOT NULL,
+    seq          INTEGER NOT NULL,            -- the first that is disputed
+    at_header    BLOB NOT NULL,               -- of an entry with that number
+    at_signature BLOB NOT NULL,
+    header       BLOB NOT NULL,               -- of another one there, or that continues another
+    signature    BLOB NOT NULL,
+    at           INTEGER NOT NULL,            -- when it was seen here
     PRIMARY KEY (fleet, author, log, seq)
 ) STRICT, WITHOUT ROWID;
 

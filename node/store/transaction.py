@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, erasing, membership_tables
+from node.store import derive, erasing, hold, membership_tables
 from node.store.projection import project
 from sync import limits
-from sync.errors import StoreError
+from sync.errors import OnHold, StoreError
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, NodeKey, seal
 from sync.log.facts import NoText, Part, Statement, pack_facts, pack_text
@@ -61,6 +61,7 @@ class Transaction:
         self.changes: list[tuple[int, str, str]] = []
         self.stored: list[Entry] = []
         """Every entry this job stored, our own and received ones: told after the commit."""
+        self._lifted = False
         self.erases = False
         """Set by a job that removed a secret: its old pages go from the disk as well."""
 
@@ -88,6 +89,17 @@ class Transaction:
         else:
             self.run("INSERT OR REPLACE INTO local VALUES (?, ?)", name, value)
 
+    @property
+    def silenced(self) -> str | None:
+        """Why nothing may be decided here now; None: all may."""
+        if self._lifted:
+            return None
+        return hold.silenced(self.connection, self.identity.fleet, self.identity.key.node_id)
+
+    def lift(self) -> None:
+        """Let this job decide: a person has said so, or it begins anew."""
+        self._lifted = True
+
     def append(
         self,
         entry_type: EntryType,
@@ -96,7 +108,13 @@ class Transaction:
         *,
         salt: bytes | None = None,
     ) -> Entry:
-        """Sign the next entry of our own log, store it and apply it to the tables."""
+        """Sign the next entry of our own log, store it and apply it to the tables.
+
+        Raises `OnHold` for what decides something while nothing may be decided here.
+        """
+        why = None if entry_type in hold.NEVER_HELD else self.silenced
+        if why is not None:
+            raise OnHold(why)
         identity = self.identity
         author = identity.key.node_id
         log = log_of(entry_type)

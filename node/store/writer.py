@@ -84,6 +84,10 @@ class Writer:
         self._anchored = 0
         self._erase = False
         self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        """Begin to serve on a thread; the simulation serves on its loop instead."""
         self._thread = threading.Thread(target=self._serve, name="writer")
         self._thread.start()
 

@@ -35,6 +35,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """When the home was last known to be running (or was removed)."""
     home_seen_by: str | None = None
     """The machine that saw it then (or the person who removed it)."""
+    on_hold: str | None = None
+    """Why nothing is decided on this machine now, as a sentence."""
+    disputed: bool = False
+    """Its home said something of it after its history had split in two."""
     speaks_here: bool = True
     """Whether votes of the viewer that this machine signs count."""
     call_here: bool = True
@@ -64,6 +68,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The machine on which that vote was given."""
     answer_label: str | None = None
     reason: str | None = None
+    restored: bool = False
+    """Its home closed it because it was restored, as `WHY_RESTORED` in the final says."""
     use_by: int | None = None
     handover: Status | None = None
     handover_at: int | None = None
@@ -90,11 +96,16 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.kind not in DECIDED:
         word = "A finished result" if facts.kind is Kind.DONE else "A note"
         return _shut(CardState.POSTED, f"{word} from {facts.agent}.", facts.created)
+    if facts.disputed and facts.state is not AskState.WAITING:
+        return _disputed(facts)
     if facts.state is AskState.WAITING:
         return _gone(facts, f"{facts.agent} waited here.") or _open(facts, viewer, now)
     if facts.outcome is Outcome.EXPIRED:
         late = "; your answer came after it." if _lost(facts) else "; nobody answered in time."
         return _shut(CardState.EXPIRED, f"The deadline passed{late}", _closed(facts))
+    if facts.outcome is Outcome.WITHDRAWN and facts.restored:
+        sentence = f"Withdrawn: {facts.machine} was put back to an older copy since it was asked."
+        return _shut(CardState.WITHDRAWN, sentence, _closed(facts))
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
         return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
@@ -134,12 +145,21 @@ def _gone(facts: CardFacts, before: str) -> Card | None:
     since = facts.created if facts.home_seen is None else facts.home_seen
     if facts.home is HomeState.MUST_REJOIN:
         state = CardState.MUST_REJOIN
-        why = f"{facts.machine} must join again: its log says two different things."
+        why = f"{facts.machine} must join again: its history split in two."
     else:
         state = CardState.MACHINE_REMOVED
         by = f" by {facts.home_seen_by}" if facts.home_seen_by else ""
         why = f"{facts.machine} was removed{by}, so nothing more will come of it."
     return _shut(state, f"{before} {why}", since)
+
+
+def _disputed(facts: CardFacts) -> Card:
+    """What was decided in one of two histories: the other may say otherwise."""
+    sentence = (
+        f"{_verdict(facts)}, but this is disputed: the history of {facts.machine} had split in two"
+        " by then, and another copy of it may say otherwise."
+    )
+    return _shut(CardState.DISPUTED, sentence, _closed(facts))
 
 
 def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
@@ -156,6 +176,8 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         if facts.own_pending:
             sentence += " It decides whether your answer came in time."
         return _card(CardState.DEADLINE_PASSED, sentence, facts)
+    if facts.on_hold is not None:
+        return _card(CardState.ON_HOLD, facts.on_hold, facts)
     own = _own(facts)
     if own is not None:
         state, sentence = own
@@ -256,8 +278,10 @@ def _echo(facts: CardFacts) -> str:
 
 def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     verdict = _verdict(facts)
+    if facts.on_hold is not None and facts.home is HomeState.HERE:
+        return _shut(CardState.ON_HOLD, f"{verdict}. {facts.on_hold}", _closed(facts))
     own = facts.closed_by_viewer or facts.own_made
-    may = own and eligible(viewer, facts.role) and facts.speaks_here
+    may = own and eligible(viewer, facts.role) and facts.speaks_here and facts.on_hold is None
     actions = ("take_back",) if may else ()
     if facts.own_taking_back and own:
         sentence = (
@@ -323,6 +347,8 @@ def _void(facts: CardFacts) -> Card:
         return _shut(CardState.TAKEN_BACK, f"{verdict}, then taken back before it was used.", since)
     if facts.handover_reason == Void.USE_BY.value:
         sentence = f"{verdict}, but {facts.agent} did not come back for it in time."
+    elif facts.handover_reason == Void.RESTORED.value:
+        sentence = f"{verdict}, but {facts.machine} was put back to an older copy: it is void."
     else:
         sentence = f"{verdict}, but it came to nothing: {facts.handover_reason}."
     return _shut(CardState.VOID, sentence, since)

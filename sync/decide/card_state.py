@@ -51,6 +51,10 @@ class CardState(Enum):
     """The home was removed before this was settled: nothing more will come of it."""
     MUST_REJOIN = "must_rejoin"
     """The home's log forked before this was settled: it has to join again."""
+    ON_HOLD = "on_hold"
+    """This machine may have been put back from a copy: nothing is decided here for now."""
+    DISPUTED = "disputed"
+    """Decided after the home's history had split in two: another copy may say otherwise."""
     ANSWERED_HERE = "answered_here"
     """Closed by the viewer; not picked up yet."""
     ANSWERED_ELSEWHERE = "answered_elsewhere"
@@ -89,5 +93,12 @@ OPEN_STATES = frozenset(
     }
 )
 """States of asks without a final."""
-EITHER_STATES = frozenset({CardState.TAKING_BACK, CardState.MACHINE_REMOVED, CardState.MUST_REJOIN})
+EITHER_STATES = frozenset(
+    {
+        CardState.TAKING_BACK,
+        CardState.MACHINE_REMOVED,
+        CardState.MUST_REJOIN,
+        CardState.ON_HOLD,
+    }
+)
 """States of asks with or without one; `Card.open` says which."""

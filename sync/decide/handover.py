@@ -26,6 +26,10 @@ class Void(Enum):
     ERASED = "its text was erased"
 
 
+WHY_RESTORED = Void.RESTORED.value
+"""The reason in the final of an approval that was still open in a restored copy."""
+
+
 class Give(Enum):
     """The answer to a session that wants what was decided."""
 

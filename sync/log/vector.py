@@ -9,10 +9,16 @@ import msgspec
 
 from sync.errors import Forked
 from sync.log.chain import EMPTY, Head
+from sync.log.entry import Entry
 
 Place = tuple[bytes, int]
 """(author, log)."""
 Vector = Mapping[Place, Head]
+
+
+def place_of(entry: Entry) -> Place:
+    """Return the log an entry stands in."""
+    return entry.header.author, entry.header.log
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

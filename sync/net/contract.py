@@ -79,6 +79,10 @@ class Session(Protocol):
         """What `Keep` asked for is durable."""
         ...
 
+    def froze(self, kept: Kept, now: int) -> list[Action]:
+        """What `Convict` asked for is durable."""
+        ...
+
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         """What `Read` asked for."""
         ...

@@ -167,7 +167,7 @@ class Discovery:
         self._near = interfaces.near(interfaces.read(), bind=self._bind, only=self._only)
         if not self._near:
             raise OSError(0, "there is no network")
-        hosts = _hosts(self._near)
+        hosts = hosts_of(self._near)
         version = IPVersion.V6Only if ":" in hosts[0] else IPVersion.V4Only
         async with asyncio.timeout(STEP_S):
             if self._engine is None:
@@ -317,7 +317,7 @@ def _cut(name: str) -> str:
     return name.encode()[:NAME_BYTES].decode(errors="ignore")
 
 
-def _hosts(near: Sequence[Interface]) -> list[str]:
-    """The addresses to ask on: IPv4 where there is any, zeroconf's IPv6 is partial."""
+def hosts_of(near: Sequence[Interface]) -> list[str]:
+    """Return the addresses to ask on: IPv4 where there is any, zeroconf's IPv6 is partial."""
     four = [one.host for one in near if ":" not in one.host]
     return sorted(set(four or [one.host for one in near]))

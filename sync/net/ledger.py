@@ -7,6 +7,7 @@ import msgspec
 
 from sync.log.chain import Head
 from sync.log.entry import Entry
+from sync.log.fork import Evidence, Frozen
 from sync.log.vector import Place, Wanted
 
 
@@ -40,6 +41,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """The heads that moved."""
     trouble: str | None = None
     """Why the rest of the run was not stored, as a sentence; None: all was."""
+    frozen: dict[Place, Frozen] = {}
+    """Logs that this showed to have forked, or to have forked earlier than was known."""
 
 
 class Ledger(Protocol):
@@ -80,6 +83,14 @@ class Ledger(Protocol):
         Never raises for what a peer got wrong: that stands in `Kept.trouble`. Raises
         `StoreError` when the store itself fails; then nothing was stored.
         """
+        ...
+
+    async def frozen(self) -> dict[Place, Frozen]:
+        """Return every log of the fleet that is known to have forked."""
+        ...
+
+    async def convict(self, proofs: Sequence[Evidence]) -> Kept:
+        """Verify and keep evidence of forks, as `keep` does entries."""
         ...
 
     async def blob(self, name: bytes) -> bytes | None:

@@ -25,6 +25,7 @@ from sync.wire.actions import (
     Action,
     Carried,
     Close,
+    Convict,
     Farewell,
     FindBlobs,
     Heard,
@@ -205,7 +206,7 @@ class Link:
             match action:
                 case Send():
                     self._send(action.frame)
-                case Keep() | KeepBlob() | Recount() | FindBlobs() | Farewell():
+                case Keep() | Convict() | KeepBlob() | Recount() | FindBlobs() | Farewell():
                     self._queue(self._keeping, self._job(action))
                 case Read() | ReadBlob():
                     self._queue(self._serving, self._job(action))
@@ -230,6 +231,8 @@ class Link:
                 case Keep():
                     kept = await ledger.keep(action.entries, self.member.node)
                     return session.kept(kept, self._now())
+                case Convict():
+                    return session.froze(await ledger.convict(action.evidence), self._now())
                 case KeepBlob():
                     await ledger.keep_blob(action.name, action.data)
                 case Recount():

@@ -112,6 +112,11 @@ class Listener:
             await self._runner.cleanup()
         self._sockets, self._tasks, self._runner, self.port = [], [], None, None
 
+    @property
+    def pending(self) -> int:
+        """How many handshakes are under way."""
+        return len(self._pending)
+
     # --- before it is known who that is ---------------------------------------------------
 
     async def _accept(self, listening: socket.socket) -> None:
@@ -151,15 +156,8 @@ class Listener:
         if server is None:
             connection.close()
             return
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            transport, _ = await loop.connect_accepted_socket(
-                server,
-                connection,
-                ssl=self._trust.context,
-                ssl_handshake_timeout=HANDSHAKE_S,
-                ssl_shutdown_timeout=GOODBYE_S,
-            )
+            transport = await secured(server, connection, self._trust.context, HANDSHAKE_S)
         except (OSError, TimeoutError) as error:
             self._refused(host, why_refused(error))
             return
@@ -194,6 +192,9 @@ class Listener:
         try:
             await socket_.prepare(request)
             await self._taken(member, socket_, where(transport))
+        except ConnectionError:
+            # Gone before it heard our answer: what was not begun cannot be closed.
+            return _no(400)
         finally:
             self._links[member.node] -= 1
             if not self._links[member.node]:
@@ -264,6 +265,31 @@ async def accepted(listening: socket.socket) -> tuple[socket.socket, tuple[str, 
             await ready
         finally:
             loop.remove_reader(descriptor)
+
+
+async def secured(
+    server: web.Server, connection: socket.socket, context: ssl.SSLContext, seconds: float
+) -> asyncio.Transport:
+    """Shake hands as the server, and return the transport that `server` is told of.
+
+    Cancelling it ends the connection at once. Raises `OSError` and `TimeoutError`.
+    """
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    handler = server()
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: handler,
+            connection,
+            ssl=context,
+            ssl_handshake_timeout=seconds,
+            ssl_shutdown_timeout=GOODBYE_S,
+        )
+    except asyncio.CancelledError:
+        # Cancelled as the handshake ends, asyncio waits for the other side's goodbye.
+        if handler.transport is not None:
+            handler.transport.abort()
+        raise
+    return transport
 
 
 def _set(future: "asyncio.Future[None]") -> None:

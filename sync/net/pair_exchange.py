@@ -100,7 +100,8 @@ class Exchange:
             _log.exception("a machine could not be let in")
             await self._refuse(None)
             return failed(Failure(why=Why.REFUSED, machine=candidate.machine))
-        await self._talk.say(self._minter.admit(admission))
+        for message in self._minter.admit(admission):
+            await self._talk.say(message)
         return None
 
     async def _let_in(self, candidate: Candidate) -> Admission:

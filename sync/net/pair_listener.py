@@ -26,7 +26,7 @@ from sync.limits import (
     PAIRING_S,
 )
 from sync.net.certificate import fits
-from sync.net.listener import accepted, listening
+from sync.net.listener import accepted, listening, secured
 from sync.net.pair_exchange import Admit, End, Ended, Exchange, failed, paired
 from sync.net.pair_key import stretch
 from sync.net.pair_talk import PATH, Talk
@@ -203,15 +203,8 @@ class PairListener:
         server = None if self._runner is None else self._runner.server
         if server is None:
             return
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
-                server,
-                connection,
-                ssl=self._tls,
-                ssl_handshake_timeout=self._times.handshake_s,
-                ssl_shutdown_timeout=GOODBYE_S,
-            )
+            transport = await secured(server, connection, self._tls, self._times.handshake_s)
         except (OSError, TimeoutError):
             return
         self._serving = turn = _Turn(transport)

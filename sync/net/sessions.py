@@ -42,7 +42,9 @@ class Sessions:
         """
         for _ in range(LOADS):
             moves = self._held.moves
+            frozen = await self._ledger.frozen()
             vector = await self._ledger.vector()
+            self._held.froze(frozen)
             if self._held.moves == moves:
                 self._held.replace(vector)
                 return

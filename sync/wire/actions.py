@@ -3,6 +3,7 @@
 import msgspec
 
 from sync.log.entry import Entry
+from sync.log.fork import Evidence
 from sync.log.vector import Wanted
 
 
@@ -28,6 +29,12 @@ class Keep(Action, frozen=True, kw_only=True):
     """Store these entries and call `Session.kept` once that is durable."""
 
     entries: tuple[Entry, ...]
+
+
+class Convict(Action, frozen=True, kw_only=True):
+    """Verify and store evidence of forks, and call `Session.froze`."""
+
+    evidence: tuple[Evidence, ...]
 
 
 class Recount(Action, frozen=True, kw_only=True):

@@ -35,6 +35,8 @@ class Comparing:
         self._greeting: Vector = {}
         self._greeting_digest = b""
         self._moves_told = -1
+        self._forks_told: dict[Place, int] = {}
+        """Forks that were proved to the peer since the link opened."""
         self._compared = (b"", b"")
         """Digests of both that were found to differ last; nothing is new while they stay."""
         self._have_at = 0
@@ -49,7 +51,7 @@ class Comparing:
         """The peer's HELLO came with this digest."""
         self._plan(now)
         if digest != self._greeting_digest:
-            return [self._all()]
+            return self._all()
         # Both hold the same: neither needs to say what.
         self._agree(self._greeting)
         return []
@@ -66,11 +68,11 @@ class Comparing:
             self._agree(self._held.heads)
         elif have.ask:
             self._conduct.count(VECTORS, now)
-            actions.append(self._all())
+            actions += self._all()
         elif not have.whole and not have.heads and self._compared != (ours, have.digest):
             self._compared = (ours, have.digest)
             self._conduct.count(VECTORS, now)
-            actions.append(self._all(ask=True))
+            actions += self._all(ask=True)
         return actions + self._pulling.wants(now)
 
     def tick(self, now: int) -> list[Action]:
@@ -82,8 +84,27 @@ class Comparing:
         if self._held.moves == self._moves_told:
             return []
         self._moves_told = self._held.moves
-        news = [place for place, head in self._held.heads.items() if head.seq > self._knows(place)]
-        return [self._have(news)] if news else []
+        forked = self._unproved()
+        news = [
+            place
+            for place, head in self._held.heads.items()
+            if head.seq > self._knows(place) or place in forked
+        ]
+        return [*self._prove(forked), *([self._have(news)] if news else [])]
+
+    def _unproved(self) -> set[Place]:
+        """Logs of which the peer was not told that they forked, or that they did so early."""
+        told = self._forks_told
+        return {
+            place for place, one in self._held.frozen.items() if told.get(place, 1 << 64) > one.seq
+        }
+
+    def _prove(self, places: Iterable[Place]) -> list[Action]:
+        """Send what proves these forks."""
+        frozen = self._held.frozen
+        evidence = [frozen[place].evidence for place in sorted(places)]
+        self._forks_told |= {one.place: one.seq for one in evidence}
+        return [Send(frame=frames.encode(frame)) for frame in frames.proofs(evidence)]
 
     def _plan(self, now: int) -> None:
         self._have_at = now + int(HAVE_MS * (0.5 + self._chance()))
@@ -102,9 +123,13 @@ class Comparing:
         for place, head in vector.items():
             self._pulling.told[place] = max(self._pulling.told.get(place, 0), head.seq)
 
-    def _all(self, *, ask: bool = False) -> Send:
+    def _all(self, *, ask: bool = False) -> list[Action]:
+        """Tell everything. The proofs of forks go first: what lies beyond is not asked for."""
         self._moves_told = self._held.moves
-        return self._have(self._held.heads, whole=True, ask=ask)
+        return [
+            *self._prove(self._held.frozen),
+            self._have(self._held.heads, whole=True, ask=ask),
+        ]
 
     def _have(self, places: Iterable[Place], *, whole: bool = False, ask: bool = False) -> Send:
         rows = [self._pulling.row(place) for place in places][:PLACES]

@@ -5,7 +5,7 @@ count and number is checked before it is used, and what does not fit is a `BadFr
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Annotated, Final
 
@@ -22,11 +22,14 @@ from sync.limits import (
     NAME_CHARACTERS,
     PLACES,
     PRESENCE_BYTES,
+    PROOFS,
     RUNS_WANTED,
     SALT_BYTES,
     SERVED_BYTES,
 )
+from sync.log import fork
 from sync.log.entry import HEADER_BYTES, SIGNATURE_BYTES, Entry, decode, unpack
+from sync.log.fork import Evidence
 
 PROTOCOL: Final = 1
 """The protocol spoken; HELLO names a range."""
@@ -56,6 +59,7 @@ class FrameType(IntEnum):
     PONG = 12
     GOODBYE = 13
     FAREWELL = 14
+    EVIDENCE = 15
 
 
 Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
@@ -203,6 +207,12 @@ class Farewell(Frame, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
+class Proofs(Frame, frozen=True, kw_only=True):
+    """These logs forked, and that is the proof."""
+
+    evidence: tuple[Evidence, ...]
+
+
 _JSON: Final[dict[FrameType, type[Frame]]] = {
     FrameType.HELLO: Hello,
     FrameType.HAVE: Have,
@@ -226,6 +236,9 @@ def encode(frame: Frame) -> bytes:
             return _packed(FrameType.ENTRIES, frame.entries)
         case Farewell():
             return _packed(FrameType.FAREWELL, frame.entries)
+        case Proofs():
+            packed = b"".join(one.pack() for one in frame.evidence)
+            return bytes([FrameType.EVIDENCE]) + packed
         case Presence():
             return bytes([FrameType.PRESENCE]) + frame.signature + frame.raw
         case Letter():
@@ -252,6 +265,8 @@ def decode_frame(data: bytes) -> Frame | None:
             return Entries(entries=_entries(data))
         case FrameType.FAREWELL:
             return Farewell(entries=_entries(data))
+        case FrameType.EVIDENCE:
+            return Proofs(evidence=_evidence(data))
         case FrameType.PRESENCE:
             return Presence(**_signed(data, PRESENCE_BYTES))
         case FrameType.LETTER:
@@ -279,6 +294,12 @@ def batches(entries: Iterable[Entry], size: int = SERVED_BYTES) -> Iterator[tupl
         taken += size_of(entry)
     if batch:
         yield tuple(batch)
+
+
+def proofs(evidence: Sequence[Evidence]) -> list[Proofs]:
+    """Split evidence over as many frames as it needs."""
+    starts = range(0, len(evidence), PROOFS)
+    return [Proofs(evidence=tuple(evidence[at : at + PROOFS])) for at in starts]
 
 
 def _packed(kind: FrameType, entries: Iterable[Entry]) -> bytes:
@@ -325,6 +346,16 @@ def _entry(data: bytes, at: int) -> tuple[Entry, int]:
     except BadEntry as error:
         raise BadFrame(f"It sent a bad entry: {error.sentence}") from None
     return entry, end
+
+
+def _evidence(data: bytes) -> tuple[Evidence, ...]:
+    parts = [data[at : at + fork.EVIDENCE_BYTES] for at in range(1, len(data), fork.EVIDENCE_BYTES)]
+    if len(parts) > PROOFS:
+        raise BadFrame(f"It sent a frame that proves more than {PROOFS} forks.")
+    try:
+        return tuple([fork.decode(part) for part in parts])
+    except BadEntry as error:
+        raise BadFrame(f"It sent bad evidence: {error.sentence}") from None
 
 
 def _signed(data: bytes, limit: int) -> dict[str, bytes]:

@@ -6,6 +6,7 @@
     PROOF    tag, signature                           →
              ←   CONFIRM  signature
     WELCOME  the fleet, its statements; signature     →
+    MORE     as many as WELCOME names: more of them   →
              ←   JOINED   signature
 
 The tags prove that the other side knows the code and saw the same OFFER, ANSWER and TLS
@@ -17,8 +18,10 @@ before WELCOME at B. docs/protocol.md, "Pairing", has every byte.
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
+from msgspec.structs import replace
+
 from sync.errors import BadFrame, IllegalStep
-from sync.log.entry import Entry
+from sync.log.entry import Entry, sha256
 from sync.log.kinds import EntryType
 from sync.wire import pairing_words as words
 from sync.wire.frames import PROTOCOL
@@ -37,6 +40,7 @@ from sync.wire.pairing_steps import (
     Step,
     Welcomed,
 )
+from sync.wire.pairing_welcome import bodies, parts, read_part, read_welcome
 from sync.wire.pairing_words import Answer, Kind, Offer, Proof, Refusal, Welcome
 
 Steps = TypeVar("Steps", MinterState, JoinerState)
@@ -161,13 +165,16 @@ class Minter(_Side[MinterState]):
             case _:
                 raise IllegalStep(f"Pairing is {self.state.value}; no message is due.")
 
-    def admit(self, admission: Admission) -> bytes:
-        """The candidate was let in: return WELCOME."""
+    def admit(self, admission: Admission) -> list[bytes]:
+        """The candidate was let in: return WELCOME, and each MORE that follows it."""
         self._step(Event.ADMITTED)
         welcome = Welcome(fleet=admission.fleet, founder=admission.founder, port=admission.port)
-        body = words.welcome_body(welcome, admission.statements)
+        body, *more = bodies(welcome, parts(admission.statements))
         sign = words.signature(self._me.key, words.WELCOME, self._said, body)
-        return words.pack(Kind.WELCOME, signature=sign, body=body)
+        return [
+            words.pack(Kind.WELCOME, signature=sign, body=body),
+            *(words.pack(Kind.MORE, body=one) for one in more),
+        ]
 
     def _answered(self, proof: Proof) -> Step:
         try:
@@ -223,6 +230,9 @@ class Joiner(_Side[JoinerState]):
         self._nonce = nonce
         self._offer = b""
         self._key = b""
+        self._welcomed: Welcomed | None = None
+        self._due: list[bytes] = []
+        """Hashes of the `MORE` that have not come yet."""
 
     def heard(self, raw: bytes) -> Step:
         """Take a message of the other side. Never raises for what it holds."""
@@ -236,6 +246,9 @@ class Joiner(_Side[JoinerState]):
             case JoinerState.CONFIRMED:
                 found = self._expect(raw, Kind.WELCOME)
                 return found if isinstance(found, Step) else self._welcome(found)
+            case JoinerState.GATHERING:
+                found = self._expect(raw, Kind.MORE)
+                return found if isinstance(found, Step) else self._more(found)
             case _:
                 raise IllegalStep(f"Pairing is {self.state.value}; no message is due.")
 
@@ -299,14 +312,11 @@ class Joiner(_Side[JoinerState]):
         if not isinstance(offer, Offer) or not self._signed(words.WELCOME, proof):
             return self._fail(Why.STRANGER)
         try:
-            welcome, statements = words.read_welcome(proof.body)
+            welcome, statements = read_welcome(proof.body)
         except BadFrame:
             return self._fail(Why.UNREADABLE)
-        if not _begins(statements, welcome.founder) or any(
-            entry.header.fleet != welcome.fleet for entry in statements
-        ):
-            return self._fail(Why.UNREADABLE)
         self._step(Event.ADMITTED)
+        self._due = list(welcome.more)
         welcomed = Welcomed(
             node_key=offer.key,
             certificate=self._certificate,
@@ -317,6 +327,28 @@ class Joiner(_Side[JoinerState]):
             statements=statements,
             port=welcome.port,
         )
+        return self._gathered(welcomed)
+
+    def _more(self, proof: Proof) -> Step:
+        welcomed = self._welcomed
+        if welcomed is None or sha256(proof.body) != self._due.pop(0):
+            return self._fail(Why.STRANGER)
+        try:
+            part = read_part(proof.body)
+        except BadFrame:
+            return self._fail(Why.UNREADABLE)
+        return self._gathered(replace(welcomed, statements=welcomed.statements + part))
+
+    def _gathered(self, welcomed: Welcomed) -> Step:
+        """Wait for more, or hand over what has come."""
+        self._welcomed = welcomed
+        if self._due:
+            return Step()
+        if not _begins(welcomed.statements, welcomed.founder) or any(
+            entry.header.fleet != welcomed.fleet for entry in welcomed.statements
+        ):
+            return self._fail(Why.UNREADABLE)
+        self._step(Event.GATHERED)
         return Step(welcomed=welcomed)
 
 

@@ -50,7 +50,7 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     fleet: bytes
     founder: bytes
     statements: tuple[Entry, ...] = ()
-    """The founder's genesis first; they fit (`pairing_words.check_fits`)."""
+    """The founder's genesis first; they fit (`pairing_welcome.parts`)."""
     port: int | None = None
     """Where we take links."""
 
@@ -113,6 +113,7 @@ class Event(Enum):
     PROVED = "proved"
     CONFIRMED = "confirmed"
     ADMITTED = "admitted"
+    GATHERED = "gathered"
     JOINED = "joined"
     FAILED = "failed"
 
@@ -136,6 +137,7 @@ class JoinerState(Enum):
     STRETCHING = "stretching"
     ANSWERED = "answered"
     CONFIRMED = "confirmed"
+    GATHERING = "gathering"
     STORING = "storing"
     JOINED = "joined"
     FAILED = "failed"
@@ -159,8 +161,10 @@ JOINER_STEPS: Final[Mapping[tuple[JoinerState, Event], JoinerState]] = {
     (JoinerState.STRETCHING, Event.FAILED): JoinerState.FAILED,
     (JoinerState.ANSWERED, Event.PROVED): JoinerState.CONFIRMED,
     (JoinerState.ANSWERED, Event.FAILED): JoinerState.FAILED,
-    (JoinerState.CONFIRMED, Event.ADMITTED): JoinerState.STORING,
+    (JoinerState.CONFIRMED, Event.ADMITTED): JoinerState.GATHERING,
     (JoinerState.CONFIRMED, Event.FAILED): JoinerState.FAILED,
+    (JoinerState.GATHERING, Event.GATHERED): JoinerState.STORING,
+    (JoinerState.GATHERING, Event.FAILED): JoinerState.FAILED,
     (JoinerState.STORING, Event.JOINED): JoinerState.JOINED,
     (JoinerState.STORING, Event.FAILED): JoinerState.FAILED,
 }

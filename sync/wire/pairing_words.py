@@ -7,27 +7,16 @@ of the exact bytes that went over the line: the transcript covers OFFER and ANSW
 import hashlib
 import hmac
 import struct
-from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from sync.errors import BadFrame, TooLarge
-from sync.limits import FRAME_BYTES, FRAME_ENTRIES, PAIR_MESSAGE_BYTES
-from sync.log.entry import SIGNATURE_BYTES, Entry, NodeKey, sha256
-from sync.wire.frames import (
-    Entries,
-    FleetId,
-    Hash,
-    Small,
-    Word,
-    Words,
-    decode_frame,
-    encode,
-    size_of,
-)
+from sync.errors import BadFrame
+from sync.limits import FRAME_BYTES, PAIR_MESSAGE_BYTES, PAIR_PARTS
+from sync.log.entry import SIGNATURE_BYTES, NodeKey, sha256
+from sync.wire.frames import FleetId, Hash, Small, Word, Words
 from sync.wire.signed import Signed, check
 
 LABEL: Final = b"pair/v1"
@@ -35,8 +24,6 @@ SID_BYTES: Final = 8
 NONCE_BYTES: Final = 32
 TAG_BYTES: Final = 32
 CERTIFICATE_BYTES: Final = 4096
-WELCOME_BYTES: Final = 1024
-"""Room for all of a welcome but its statements."""
 
 CONFIRM_A: Final = b"pair/v1/A\0"
 CONFIRM_B: Final = b"pair/v1/B\0"
@@ -56,6 +43,7 @@ class Kind(IntEnum):
     WELCOME = 5
     JOINED = 6
     REFUSED = 7
+    MORE = 8
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -102,6 +90,8 @@ class Welcome(Message, frozen=True, kw_only=True):
     """Node id of who founded it: its genesis is the first of the statements."""
     port: Small | None = None
     """Where the first machine takes links."""
+    more: Annotated[tuple[Hash, ...], Meta(max_length=PAIR_PARTS)] = ()
+    """SHA-256 of the body of each `MORE` that follows, in turn."""
 
 
 class Refusal(Message, frozen=True, kw_only=True):
@@ -127,9 +117,12 @@ _PROOFS: Final[dict[Kind, tuple[int, int]]] = {
     Kind.WELCOME: (0, SIGNATURE_BYTES),
     Kind.JOINED: (0, SIGNATURE_BYTES),
     Kind.REFUSED: (0, SIGNATURE_BYTES),
+    Kind.MORE: (0, 0),
 }
 _EMPTY: Final = frozenset({Kind.PROOF, Kind.CONFIRM, Kind.JOINED})
 """Messages of nothing but proofs."""
+_LONG: Final = frozenset({Kind.WELCOME, Kind.MORE})
+"""Messages with statements."""
 
 NO_SIGNATURE: Final = bytes(SIGNATURE_BYTES)
 """Of a refusal before there is a transcript to sign."""
@@ -152,7 +145,7 @@ def unpack(raw: bytes) -> tuple[Kind, Proof]:
         kind = Kind(raw[0])
     except (IndexError, ValueError):
         raise BadFrame("It sent a message of no known type.") from None
-    if len(raw) > (FRAME_BYTES if kind is Kind.WELCOME else PAIR_MESSAGE_BYTES):
+    if len(raw) > (FRAME_BYTES if kind in _LONG else PAIR_MESSAGE_BYTES):
         raise BadFrame(f"It sent a message of {len(raw)} bytes.")
     tag, signature = _PROOFS[kind]
     body = 1 + tag + signature
@@ -214,39 +207,3 @@ def signed(public: bytes, prefix: bytes, said: bytes, proof: Proof) -> bool:
     except BadFrame:
         return False
     return True
-
-
-def welcome_body(welcome: Welcome, statements: Iterable[Entry]) -> bytes:
-    """Return what follows the signature of M5: length, JSON, and entries as in a frame."""
-    said = write(welcome)
-    return _LENGTH.pack(len(said)) + said + encode(Entries(entries=tuple(statements)))
-
-
-def check_fits(statements: Sequence[Entry]) -> None:
-    """Whether these go into one M5. Raises `TooLarge`: half of them would not settle."""
-    size = sum(size_of(entry) for entry in statements)
-    if size <= FRAME_BYTES - WELCOME_BYTES and len(statements) <= FRAME_ENTRIES:
-        return
-    raise TooLarge(
-        f"This fleet has {len(statements):,} statements about its machines and people"
-        f" ({size:,} bytes); a machine that joins takes {FRAME_ENTRIES:,} of them, and"
-        f" {FRAME_BYTES - WELCOME_BYTES:,} bytes. So no machine can join it any more.",
-        hint="Let the machines leave one by one, and pair them into a new fleet.",
-    )
-
-
-def read_welcome(body: bytes) -> tuple[Welcome, tuple[Entry, ...]]:
-    """Take the body of M5 apart. The entries decode; who signed them is not checked here.
-
-    Raises `BadFrame`.
-    """
-    if len(body) < _LENGTH.size:
-        raise BadFrame("Its welcome is cut short.")
-    end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
-    if end > min(len(body), PAIR_MESSAGE_BYTES):
-        raise BadFrame("Its welcome is cut short.")
-    welcome = read(Welcome, body[_LENGTH.size : end])
-    frame = decode_frame(body[end:])
-    if not isinstance(frame, Entries):
-        raise BadFrame("Its welcome has no entries.")
-    return welcome, frame.entries

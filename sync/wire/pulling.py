@@ -15,6 +15,8 @@ import msgspec
 from sync.errors import BadFrame
 from sync.limits import (
     BLOBS_WANTED,
+    DOUBTED_FIRST,
+    FRAME_ENTRIES,
     LEFT_FIRST_MS,
     LEFT_MAX_MS,
     PLACES,
@@ -52,9 +54,12 @@ class Verdict(Enum):
 class Asked(msgspec.Struct, kw_only=True):
     """A run that was asked for and is still coming."""
 
+    first: int
     last: int
     heard: int
     """When something of it came last."""
+    doubt: bool
+    """It is held here, and said to be another there."""
 
 
 class Left(msgspec.Struct, kw_only=True):
@@ -101,6 +106,8 @@ class Pulling:
         """Heads of what is with the store and not durable yet."""
         self._doubted: set[tuple[Place, bytes]] = set()
         """Other entries in the place of ours that were asked for: evidence of a fork."""
+        self._doubts: dict[Place, int] = {}
+        """How many entries below such a one are asked for: more each time that all differ."""
         self._useful = 0
         """When the peer last sent something that was lacking."""
         self.told: dict[Place, int] = {}
@@ -118,7 +125,8 @@ class Pulling:
     def behind(self) -> int:
         """Entries that the peer has told of and that are not here."""
         return sum(
-            max(0, head.seq - self._held.head(place).seq) for place, head in self._theirs.items()
+            max(0, self._held.end(place, head.seq) - self._held.head(place).seq)
+            for place, head in self._theirs.items()
         )
 
     # --- asking -------------------------------------------------------------------------
@@ -135,8 +143,9 @@ class Pulling:
             if not self._claims.take(place, self):
                 continue
             self._retry(place)
-            first, last = self._gap(place)
-            self._asked[place] = Asked(last=last, heard=now)
+            doubt = self._theirs[place].seq == self._held.head(place).seq
+            first, last = self._doubted_run(place) if doubt else self._gap(place)
+            self._asked[place] = Asked(first=first, last=last, heard=now, doubt=doubt)
             runs.append(frames.RunRow(*place, first, last))
         if not runs:
             return []
@@ -151,7 +160,10 @@ class Pulling:
             place
             for place, head in self._theirs.items()
             if place not in self._asked
-            and (head.seq > self._due(place).seq or self._doubtful(place, head))
+            and (
+                self._held.end(place, head.seq) > self._due(place).seq
+                or self._doubtful(place, head)
+            )
             and self._may_try(place, now)
         ]
         return sorted(
@@ -160,11 +172,15 @@ class Pulling:
         )
 
     def _gap(self, place: Place) -> tuple[int, int]:
+        return self._due(place).seq + 1, self._held.end(place, self._theirs[place].seq)
+
+    def _doubted_run(self, place: Place) -> tuple[int, int]:
+        """Where two histories part for the first time may lie far below their heads."""
         head = self._theirs[place]
-        if head.seq == self._held.head(place).seq:
-            self._doubted.add((place, head.hash))
-            return head.seq, head.seq
-        return self._due(place).seq + 1, head.seq
+        self._doubted.add((place, head.hash))
+        width = self._doubts.get(place, DOUBTED_FIRST)
+        self._doubts[place] = min(width * 4, FRAME_ENTRIES)
+        return max(1, head.seq - width + 1), head.seq
 
     def _doubtful(self, place: Place, head: Head) -> bool:
         """Whether the peer holds another entry in the place of our last one."""
@@ -222,6 +238,12 @@ class Pulling:
         head = Head(seq=seq, hash=entry.hash)
         if seq > self._theirs.get(place, EMPTY).seq:
             known(self._theirs, place, head, limit=PLACES)
+        asked = self._asked.get(place)
+        if asked is not None and asked.doubt and asked.first <= seq <= asked.last:
+            asked.heard = now
+            return Verdict.STORE
+        if not self._held.counts(place, seq):
+            return Verdict.DROP
         due = self._due(place)
         if seq == due.seq + 1:
             if place in self._asked:
@@ -238,8 +260,7 @@ class Pulling:
 
     def _judge_doubted(self, place: Place, head: Head) -> Verdict:
         """Another entry in the place of our last one: evidence, once."""
-        asked = place in self._asked
-        if not asked and ((place, head.hash) in self._doubted or len(self._doubted) >= DOUBTS):
+        if (place, head.hash) in self._doubted or len(self._doubted) >= DOUBTS:
             return Verdict.UNASKED
         self._doubted.add((place, head.hash))
         return Verdict.STORE
@@ -251,14 +272,18 @@ class Pulling:
         frame = self._arrived[0]
         self._held.moved(heads)
         ends = {_place(entry): entry.header.seq for entry in frame.entries}
-        failed = [place for place, last in ends.items() if self._held.head(place).seq < last]
+        failed = [
+            place
+            for place, last in ends.items()
+            if self._held.head(place).seq < last and self._held.counts(place, last)
+        ]
         for place, last in ends.items():
             if place in failed or self._coming.get(place, EMPTY).seq <= last:
                 self._coming.pop(place, None)
             if place in failed:
                 self._ended(place)
             else:
-                self._went_on(place)
+                self._went_on(place, last)
         self._arrived[0] = Arrived(places=frame.places, entries=())
         actions = self._acknowledge(trouble)
         if failed:
@@ -270,10 +295,17 @@ class Pulling:
             actions.append(FindBlobs(limit=BLOBS_WANTED))
         return actions + self.wants(now)
 
-    def _went_on(self, place: Place) -> None:
+    def _went_on(self, place: Place, last: int) -> None:
         self._left.pop(place, None)
         asked = self._asked.get(place)
-        if asked is not None and self._held.head(place).seq >= asked.last:
+        if asked is None:
+            return
+        if asked.doubt:
+            over = last >= asked.last or not self._held.counts(place, last)
+        else:
+            # Of a log that has forked since, what was asked for does not count any more.
+            over = self._held.head(place).seq >= self._held.end(place, asked.last)
+        if over:
             self._ended(place)
 
     def _acknowledge(self, trouble: str | None = None) -> list[Action]:
@@ -300,7 +332,8 @@ class Pulling:
         """Give up runs of which nothing comes, and ask for what is due."""
         silent = now - self._useful >= STALLED_MS
         for place, asked in list(self._asked.items()):
-            if self._held.head(place).seq >= asked.last and not self._is_doubted(place):
+            end = self._held.end(place, asked.last)
+            if self._held.head(place).seq >= end and not asked.doubt:
                 # Another link was faster.
                 self._ended(place)
             elif self._arrived:
@@ -313,12 +346,9 @@ class Pulling:
             del self._left[place]
         return self.wants(now)
 
-    def _is_doubted(self, place: Place) -> bool:
-        head = self._theirs.get(place, EMPTY)
-        return (place, head.hash) in self._doubted
-
     def _settled(self, place: Place) -> bool:
-        return self._held.head(place).seq >= self._theirs.get(place, EMPTY).seq
+        theirs = self._theirs.get(place, EMPTY).seq
+        return self._held.head(place).seq >= self._held.end(place, theirs)
 
     def _ended(self, place: Place) -> None:
         if self._asked.pop(place, None) is not None:

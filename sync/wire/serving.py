@@ -109,7 +109,8 @@ class Serving:
         direct: dict[bool, list[Entry]] = {False: [], True: []}
         runs: dict[Place, list[Entry]] = {}
         for entry in entries:
-            runs.setdefault(_place(entry), []).append(entry)
+            if self._held.counts(_place(entry), entry.header.seq):
+                runs.setdefault(_place(entry), []).append(entry)
         for place, run in runs.items():
             rest = self._continuing(place, run)
             if rest:

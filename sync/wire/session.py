@@ -6,7 +6,7 @@ then vectors, then runs and what is just written; docs/protocol.md, "Sessions", 
 that only runs forward; only `clock` is the judging one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -20,12 +20,14 @@ from sync.limits import (
 )
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
+from sync.log.fork import Evidence, Frozen
 from sync.log.vector import Place, Vector, Wanted
 from sync.wire import frames
 from sync.wire.actions import (
     Action,
     Carried,
     Close,
+    Convict,
     Farewell,
     FindBlobs,
     Heard,
@@ -35,7 +37,7 @@ from sync.wire.actions import (
 from sync.wire.blob_transfer import Fetching, Giving
 from sync.wire.claims import Claims
 from sync.wire.comparing import Comparing
-from sync.wire.conduct import FRAMES, Conduct, Misconduct
+from sync.wire.conduct import FRAMES, UNSTORABLE, Conduct, Misconduct
 from sync.wire.heartbeat import Heartbeat
 from sync.wire.held import Held
 from sync.wire.pulling import Pulling
@@ -86,6 +88,11 @@ class Kept(Protocol):
     @property
     def heads(self) -> Vector:
         """The heads that moved."""
+        ...
+
+    @property
+    def frozen(self) -> Mapping[Place, Frozen]:
+        """The logs that were found to have forked."""
         ...
 
     @property
@@ -205,7 +212,23 @@ class Session:
 
     def kept(self, kept: Kept, now: int) -> list[Action]:
         """What the oldest `Keep` asked for is durable."""
-        return self._when_open(lambda: self._pulling.kept(kept.heads, kept.trouble, now), now)
+
+        def go_on() -> list[Action]:
+            self._held.froze(kept.frozen)
+            return self._pulling.kept(kept.heads, kept.trouble, now)
+
+        return self._when_open(go_on, now)
+
+    def froze(self, kept: Kept, now: int) -> list[Action]:
+        """What `Convict` asked for is durable, as far as it holds."""
+
+        def go_on() -> list[Action]:
+            self._held.froze(kept.frozen)
+            if kept.trouble is not None:
+                self._conduct.count(UNSTORABLE, now)
+            return self._pulling.wants(now)
+
+        return self._when_open(go_on, now)
 
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         """What `Read` asked for."""
@@ -293,9 +316,18 @@ class Session:
             case _:
                 return self._take_small(frame, now)
 
+    def _convict(self, evidence: Sequence[Evidence]) -> list[Action]:
+        """Have the store look at what is not known here of forks."""
+        news = tuple([one for one in evidence if self._held.counts(one.place, one.seq)])
+        if any(one.fleet != self._us.fleet for one in news):
+            raise Misconduct("It sends evidence of another fleet.")
+        return [Convict(evidence=news)] if news else []
+
     def _take_small(self, frame: frames.Frame, now: int) -> list[Action]:
-        """Take what is not about entries."""
+        """Take what is not about entries and vectors."""
         match frame:
+            case frames.Proofs():
+                return self._convict(frame.evidence)
             case frames.Presence():
                 return [Heard(raw=frame.raw, signature=frame.signature)]
             case frames.Letter():

@@ -21,7 +21,14 @@ from node.founding import open_store
 from node.store import blobs
 from node.store.rebuild import compare
 
-TRACED = ("founding.py", "identity.py", "migrations.py", "connection.py", "transaction.py")
+TRACED = (
+    "founding.py",
+    "birth.py",
+    "identity.py",
+    "migrations.py",
+    "connection.py",
+    "transaction.py",
+)
 
 
 class Lines:
@@ -84,7 +91,7 @@ def finished(home: Path) -> None:
     wrong = compare(home)
     assert wrong == [], wrong
     names = {path.name for path in home.iterdir()}
-    left = names - {"node.key", "store.db", "store.db-wal", "store.db-shm", "blobs"}
+    left = names - {"node.key", "starts.json", "store.db", "store.db-wal", "store.db-shm", "blobs"}
     assert left == set(), left
 
 

@@ -131,7 +131,9 @@ def test_all_is_for_this_user_only(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     opened.connection.close()
-    assert modes == dict.fromkeys([KEY_FILE, "store.db", "store.db-wal", "store.db-shm"], 0o600)
+    assert modes == dict.fromkeys(
+        [KEY_FILE, "starts.json", "store.db", "store.db-wal", "store.db-shm"], 0o600
+    )
 
 
 @pytest.mark.parametrize(("first", "before", "step"), [(0, 24, 1), (24, 10_000, 9)])

@@ -2,8 +2,9 @@
 
 import json
 import os
-import socket
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli.doctor import with_progress
-from node.cli.examination import Finding, examine
+from node.cli.examination import examine
+from node.cli.examine_store import WAL_MOST, sqlite
+from node.cli.finding import Finding
 from node.cli.main import askmesh
 from node.store.connection import open_writer
 from node.store.migrations import migrate
+from tests.node.store.test_disks import own_namespace
+from tests.running import ROOT
 
 
 @pytest.fixture
@@ -23,6 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
     (folder / "node.key").touch(0o600)
+    (folder / "settings.json").write_text('{"port": 0, "web_port": 0, "mdns": false}')
     store = open_writer(folder)
     migrate(store, now=0)
     store.close()
@@ -31,6 +37,74 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def faults(home: Path) -> list[Finding]:
     return [finding for finding in examine(str(home)) if finding.level == "fault"]
+
+
+def test_a_store_that_is_not_brought_in_is_a_warning(home: Path) -> None:
+    os.truncate(os.open(home / "store.db-wal", os.O_CREAT | os.O_RDWR), WAL_MOST + 1)
+    (found,) = [one for one in examine(str(home)) if "write-ahead" in one.what]
+    assert (found.level, found.about) == ("warning", "store")
+    assert found.remedy
+
+
+@pytest.mark.parametrize(
+    ("version", "level"),
+    [
+        ((3, 36, 0), "fault"),
+        ((3, 40, 1), "note"),
+        ((3, 44, 5), "note"),
+        ((3, 44, 6), "ok"),
+        ((3, 45, 0), "note"),
+        ((3, 50, 6), "note"),
+        ((3, 50, 7), "ok"),
+        ((3, 51, 2), "note"),
+        ((3, 51, 3), "ok"),
+        ((3, 53, 0), "ok"),
+        ((4, 0, 0), "ok"),
+    ],
+)
+def test_what_is_known_of_each_sqlite_is_said(version: tuple[int, ...], level: str) -> None:
+    (found,) = sqlite(version)
+    assert found.level == level
+    assert ("WAL-reset" in found.what) == (level == "note")
+
+
+@pytest.mark.root
+def test_a_small_disk_is_a_fault(home: Path) -> None:
+    start = (
+        "import sys, shutil, subprocess;"
+        "kept = shutil.copytree(sys.argv[1], sys.argv[1] + '.kept');"
+        "subprocess.run("
+        "['mount', '-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', sys.argv[1]], check=True);"
+        "shutil.copytree(kept, sys.argv[1], dirs_exist_ok=True);"
+        "sys.exit(subprocess.run(sys.argv[2:]).returncode)"
+    )
+    command = (sys.executable, "-I", str(ROOT / "askmesh"), "--home", str(home), "doctor", "--json")
+    ended = own_namespace(sys.executable, "-c", start, str(home), *command)
+    assert ended.returncode == 1, ended.stderr
+    (fault,) = [one for one in json.loads(ended.stdout)["findings"] if one["level"] == "fault"]
+    assert fault["about"] == "disk"
+    assert "Free some space" in fault["remedy"]
+
+
+@pytest.mark.netns
+def test_an_interface_on_which_nothing_is_heard_is_named(home: Path) -> None:
+    """A network of its own, in which nobody can listen to multicast."""
+    (home / "settings.json").unlink()
+    script = (
+        "ip link add v0 type veth peer name v1 && ip addr add 198.51.100.7/24 dev v0"
+        " && ip link set v0 up && ip link set v1 up"
+        " && echo 0 > /proc/sys/net/ipv4/igmp_max_memberships"
+        ' && exec "$@"'
+    )
+    program = (sys.executable, "-I", str(ROOT / "askmesh"), "--home", str(home))
+    command = ("unshare", "-n", "sh", "-c", script, "sh", *program, "doctor", "--json")
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    rows = json.loads(ended.stdout)["findings"]
+    (found,) = [row for row in rows if row["about"] == "mdns"]
+    assert found["level"] == "warning"
+    assert "v0 (198.51.100.7): an announcement made there was not heard" in found["what"]
+    assert "… trying the network" in ended.stderr
+    assert "askmesh node address add" in found["remedy"]
 
 
 def test_a_sound_directory_has_no_fault(home: Path) -> None:
@@ -79,18 +153,6 @@ def test_a_store_of_a_newer_askmesh_is_found(home: Path) -> None:
     store.close()
     (fault,) = faults(home)
     assert "9999-later" in fault.what
-
-
-def test_a_taken_port_is_found_when_no_node_runs(home: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        (home / "settings.json").write_text(json.dumps({"web_port": port, "port": port}))
-        found = faults(home)
-    assert {f"127.0.0.1:{port}" in fault.what for fault in found} == {True}
-    assert [fault.remedy.split("`")[1] for fault in found] == [
-        "askmesh up --web-port",
-        "askmesh up --port",
-    ]
 
 
 def test_the_exit_code_and_the_object_say_the_same(home: Path) -> None:

@@ -341,7 +341,7 @@ async def test_a_machine_whose_log_forked_must_rejoin(fleet: Fleet) -> None:
     def fork(transaction: Transaction) -> None:
         node, own = desk.identity.key.node_id, laptop.identity.fleet
         transaction.run(
-            "INSERT INTO fork VALUES (?, ?, 0, 9, ?, ?, 1)", own, node, b"header", b"signature"
+            "INSERT INTO fork VALUES (?, ?, 0, 9, ?, ?, ?, ?, 1)", own, node, *([b"side"] * 4)
         )
 
     await laptop.writer.run("fork", fork)

@@ -90,7 +90,7 @@ async def read(machine: Machine, sql: str, *values: object) -> list[Any]:
 
 
 async def dump(machine: Machine) -> list[Any]:
-    """Everything a store holds, but for what the clock alone moves."""
+    """Everything a store holds, but for what the clock and a start alone move."""
 
     def every(connection: sqlite3.Connection) -> list[Any]:
         names = [
@@ -98,7 +98,7 @@ async def dump(machine: Machine) -> list[Any]:
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if not name.startswith("sqlite_")
         ]
-        skip = " WHERE name != 'clock'"
+        skip = " WHERE name NOT IN ('clock', 'birth')"
         return [
             sorted(connection.execute(f"SELECT * FROM {name}{skip if name == 'local' else ''}"),  # noqa: S608
                    key=repr)

@@ -1,6 +1,5 @@
 """Real stores in one process, joined by all that joins nodes: links, presence and letters."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -90,5 +89,3 @@ async def networked(fleet: Fleet, *pairs: tuple[str, str]) -> AsyncIterator[dict
     finally:
         for node in nodes.values():
             await node.network.stop()
-        # Transports that were aborted are closed in the next rounds of the loop.
-        await asyncio.sleep(0.05)

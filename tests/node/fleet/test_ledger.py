@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from node.desk.persons import reachable
 from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.removal import Removed, removed_here
@@ -120,6 +121,12 @@ async def test_a_removed_machine_learns_by_whom_and_when(fleet: Fleet) -> None:
         await happens(laptop, "SELECT count(*) FROM local WHERE name = 'removed'")
         found = await laptop.machine.reader.run(removed_here)
         assert found == Removed(by="Ann", machine="desk", at=2)
+        reach, reason = await laptop.machine.reader.run(lambda one: reachable(one, None))
+        assert (reach, reason) == (
+            0,
+            "this machine was removed from its fleet; no answer reaches it any more",
+        )
+        assert (await desk.machine.reader.run(lambda one: reachable(one, None)))[0] == 1
 
 
 async def test_a_farewell_without_proof_is_not_believed(fleet: Fleet) -> None:

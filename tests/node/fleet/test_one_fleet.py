@@ -56,8 +56,6 @@ async def lone(folder: Path, name: str, person: str | None) -> AsyncIterator[Lon
     finally:
         await node.pairings.stop()
         await node.network.stop()
-        # Transports that were aborted are closed in the next rounds of the loop.
-        await asyncio.sleep(0.05)
         await machine.close()
 
 

@@ -11,10 +11,13 @@ import pytest
 from node.fleet import machines
 from node.fleet.pairing import Pairings
 from node.store import introduced
+from node.store.receive import Received, keep
 from node.store.transaction import Transaction
+from node.store.writer import Job
 from sync.errors import AskmeshError, Conflict, Invalid, NotAllowed, PairingFailed
-from sync.limits import PAIRING_S
-from sync.log.facts import PersonFacts
+from sync.limits import FRAME_ENTRIES, PAIRING_S
+from sync.log.entry import Entry, seal
+from sync.log.facts import PersonFacts, RulesFacts, RulesText, pack_facts, pack_text
 from sync.log.kinds import EntryType
 from sync.net.pair_listener import Times
 from sync.wire.pairing_code import new_code
@@ -338,3 +341,53 @@ async def test_before_its_log_names_anyone_the_members_are_those_of_the_welcome(
         ).fetchone()
     )
     assert genesis == desk.machine.identity.key.node_id
+
+
+def many_rules(node: Machine, by: str, times: int) -> Job[Received]:
+    """A job that states so many versions of the rules, as years of changes would."""
+
+    def job(transaction: Transaction) -> Received:
+        seq, prev = transaction.row(
+            "SELECT seq, hash FROM head WHERE author = ? AND log = 0", node.identity.key.node_id
+        ) or (0, b"")
+        run: list[Entry] = []
+        for version in range(times):
+            facts = RulesFacts(
+                name="r", version=str(version), source_hash=bytes(32), by=by, at=1,
+                replaces=run[-1].hash if run else None,
+            )  # fmt: skip
+            run.append(
+                seal(
+                    node.identity.key,
+                    fleet=transaction.identity.fleet,
+                    seq=seq + version + 1,
+                    prev=prev,
+                    hlc=1 << 16,
+                    entry_type=EntryType.RULES,
+                    facts=pack_facts(facts),
+                    text=pack_text(bytes(16), RulesText(source="")),
+                )
+            )
+            prev = run[-1].hash
+        return keep(transaction, run)
+
+    return job
+
+
+async def test_a_fleet_with_years_of_changes_takes_another_machine(
+    two: tuple[Paired, Paired],
+) -> None:
+    """More statements than one message holds."""
+    desk, laptop = two
+    times = FRAME_ENTRIES + 500
+    assert desk.viewer
+    stated = many_rules(desk.machine, desk.viewer.person, times)
+    assert (await desk.machine.writer.run("rules", stated)).kept.trouble is None
+    await laptop.join(*await desk.begin())
+    assert (await desk.ended()).state == "paired"
+    await becomes(laptop, {"desk", "laptop"})
+    for _ in range(1000):
+        if await laptop.count("SELECT count(*) FROM rules") == times:
+            break
+        await asyncio.sleep(0.01)
+    assert await laptop.count("SELECT count(*) FROM rules WHERE in_force") == 1

@@ -222,8 +222,16 @@ def test_the_other_side_of_a_fork_is_not_waited_for() -> None:
             store(connection, made)
         assert settled(connection, FLEET).pending == {late.hash}
         connection.execute(
-            "INSERT INTO fork VALUES (?, ?, 0, ?, ?, ?, 1)",
-            (FLEET, HOME.node_id, never.header.seq, never.raw, never.signature),
+            "INSERT INTO fork VALUES (?, ?, 0, ?, ?, ?, ?, ?, 1)",
+            (
+                FLEET,
+                HOME.node_id,
+                never.header.seq,
+                here.raw,
+                here.signature,
+                never.raw,
+                never.signature,
+            ),
         )
         apply(connection, FLEET)
         assert settled(connection, FLEET).pending == frozenset()

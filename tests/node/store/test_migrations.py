@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from node.store import migrations
+from node.store import forks, migrations
 from node.store.connection import open_reader, open_writer
 from node.store.migrations import MIGRATIONS, applied, migrate, schema
 from node.store.projection import DERIVED
+from node.store.transaction import insert
 from sync.errors import StoreError, StoreNewer
+from sync.log.chain import Head
 from tests.node.store.stores import found, mark, note, writing
+from tests.sync.log.entries import FLEET, chain, entry, head_of, key
 
 TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
@@ -136,7 +139,12 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
     old.executemany("INSERT INTO local VALUES (?, ?)", list(fresh.execute("SELECT * FROM local")))
     old.execute("INSERT INTO head VALUES (x'00', 0, 1, x'00')")
 
-    assert migrate(old, now=2) == ["0002-fleet", "0003-unproven", "0004-erasing"]
+    assert migrate(old, now=2) == [
+        "0002-fleet",
+        "0003-unproven",
+        "0004-evidence",
+        "0005-erasing",
+    ]
 
     assert tables(old) == tables(fresh)
     for table in ("entry", "local", *DERIVED):
@@ -153,3 +161,35 @@ def test_what_is_no_store_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"not a database at all" * 200)
     with pytest.raises(StoreError, match="not a database"):
         found(tmp_path)
+
+
+def test_forks_that_were_seen_before_get_their_other_side(tmp_path: Path) -> None:
+    """A proof needs two headers: what stood here alone is joined with what it differed from."""
+    opened = found(tmp_path)
+    store = opened.connection
+    run, twice, breaks = chain(4), entry(hlc=1), chain(4, by=key(2))
+    other = entry(Head(seq=3, hash=bytes(31) + b"x"), by=key(2))
+    insert(store, run, after=100)
+    insert(store, breaks[:3], after=200)
+    store.execute("DROP TABLE fork")
+    store.execute(
+        "CREATE TABLE fork (fleet BLOB NOT NULL, author BLOB NOT NULL, log INTEGER NOT NULL,"
+        " seq INTEGER NOT NULL, header BLOB NOT NULL, signature BLOB NOT NULL,"
+        " at INTEGER NOT NULL, PRIMARY KEY (fleet, author, log, seq)) STRICT, WITHOUT ROWID"
+    )
+    for one in (twice, entry(head_of(run[0]), hlc=1), other):
+        header = one.header
+        place = (header.fleet, header.author, header.log, header.seq)
+        store.execute(
+            "INSERT INTO fork VALUES (?, ?, ?, ?, ?, ?, 7)", (*place, one.raw, one.signature)
+        )
+    store.execute("DELETE FROM migration WHERE name = '0004-evidence'")
+    assert migrate(store, now=9) == ["0004-evidence"]
+    known = forks.known(store, FLEET)
+    assert {place[0]: one.seq for place, one in known.items()} == {
+        key().node_id: 1,
+        key(2).node_id: 3,
+    }
+    for author in (key(), key(2)):
+        known[author.node_id, 0].evidence.verify(author.public)
+    store.close()

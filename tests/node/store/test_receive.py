@@ -8,7 +8,8 @@ import pytest
 
 from node.store import exchange, membership_tables, receive
 from node.store.blobs import Blobs
-from node.store.receive import Received, frozen
+from node.store.forks import frozen_at
+from node.store.receive import Received
 from node.store.transaction import Transaction
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
@@ -23,9 +24,10 @@ from sync.log.facts import (
     pack_facts,
     pack_text,
 )
+from sync.log.fork import Evidence, Frozen, decode, evidence, side
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name, node_name
-from sync.log.vector import Wanted
+from sync.log.vector import Vector, Wanted
 from tests.node.store.stores import Kept, let_in, looked, writing
 from tests.sync.log.entries import SALT, entry, head_of, key
 
@@ -208,7 +210,7 @@ async def test_two_signed_entries_at_one_place_are_evidence_for_ever(here: Kept)
     assert looked(here.home, "SELECT seq, header FROM fork") == [(2, second.raw)]
 
     def ends(transaction: Transaction) -> int | None:
-        return frozen(transaction.connection, here.opened.identity.fleet, OTHER.node_id, 0)
+        return frozen_at(transaction.connection, here.opened.identity.fleet, OTHER.node_id, 0)
 
     assert await here.writer.run("frozen", ends) == 2
     after = await take(here, run)
@@ -301,3 +303,78 @@ async def test_blobs_that_are_not_here_are_named_with_open_asks_first(here: Kept
         return exchange.missing_blobs(transaction.connection, blobs, 2)
 
     assert await here.writer.run("blobs", read) == [names[2], names[1]]
+
+
+async def convict(here: Kept, *proofs: Evidence) -> Received:
+    return await here.writer.run(
+        "convict", lambda transaction: receive.convict(transaction, proofs)
+    )
+
+
+async def vector_of(here: Kept) -> Vector:
+    return await here.writer.run("read", lambda job: exchange.vector(job.connection))
+
+
+async def test_evidence_from_others_freezes_a_log_of_which_nothing_is_here(here: Kept) -> None:
+    run = said(here, 3)
+    (second,) = said(here, 1, after=head_of(run[0]), agent="another")
+    proof, place = evidence(side(run[1]), side(second)), (OTHER.node_id, 0)
+    received = await convict(here, proof)
+    assert received.kept.frozen == {place: Frozen(evidence=proof, end=EMPTY)}
+    assert received.members_moved
+    taken = await take(here, run)
+    assert taken.kept.heads == {place: head_of(run[0])}, "what is before the fork is taken"
+    assert "forked" in (taken.kept.trouble or "")
+    assert asks(here) == [(1,)]
+    assert (await convict(here, proof)).kept.frozen == {}
+
+
+async def test_what_is_stored_from_a_fork_on_is_kept_and_told_to_nobody(here: Kept) -> None:
+    run = said(here, 4)
+    place = (OTHER.node_id, 0)
+    await take(here, run)
+    (late,) = said(here, 1, after=head_of(run[2]), agent="another")
+    (early,) = said(here, 1, after=head_of(run[0]), agent="another")
+    for other, end in ((late, run[2]), (early, run[0])):
+        await take(here, [other])
+        assert (await vector_of(here))[place] == head_of(end)
+    assert looked(here.home, "SELECT seq FROM fork") == [(2,)], "the earlier one is enough"
+    await take(here, [late])
+    assert looked(here.home, "SELECT seq FROM fork") == [(2,)]
+    assert len(asks(here)) == 4
+    (first,) = said(here, 1, agent="another")
+    await take(here, [first])
+    assert place not in await vector_of(here)
+
+
+async def test_a_break_in_the_chain_proves_a_fork_at_the_entry_it_does_not_continue(
+    here: Kept,
+) -> None:
+    """Wherever the entry before the break is: stored, or of the same frame."""
+    run = said(here, 3)
+    other = said(here, 3, agent="another")
+    received = await take(here, [*run[:2], other[2]])
+    (frozen,) = received.kept.frozen.values()
+    assert (frozen.seq, frozen.end) == (2, head_of(run[0]))
+    frozen.evidence.verify(OTHER.public)
+    assert decode(frozen.evidence.pack()) == frozen.evidence
+
+
+@pytest.mark.parametrize("wrong", ["not signed", "a stranger's", "of another fleet"])
+async def test_evidence_that_proves_nothing_is_passed_over(here: Kept, wrong: str) -> None:
+    run, other = said(here, 2), said(here, 1, agent="another")
+    good = side(other[0])
+    bad = {
+        "not signed": lambda: evidence(
+            side(run[0]), msgspec.structs.replace(good, signature=bytes(64))
+        ),
+        "a stranger's": lambda: evidence(
+            side(entry(by=STRANGER, fleet=here.opened.identity.fleet)),
+            side(entry(by=STRANGER, fleet=here.opened.identity.fleet, hlc=1)),
+        ),
+        "of another fleet": lambda: evidence(side(entry(by=OTHER)), side(entry(by=OTHER, hlc=1))),
+    }[wrong]()
+    received = await convict(here, bad)
+    assert received.kept.trouble is not None
+    assert looked(here.home, "SELECT * FROM fork") == []
+    assert received.kept.frozen == {}

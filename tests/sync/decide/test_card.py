@@ -165,7 +165,7 @@ def test_every_closed_combination_has_its_card() -> None:
         assert one.sentence
         assert "None" not in one.sentence
         assert one.since > 0
-    of_other_machines = EITHER_STATES | {CardState.NOT_SEEN}
+    of_other_machines = EITHER_STATES | {CardState.NOT_SEEN, CardState.DISPUTED}
     found = {one.state for one in shown}
     assert found == set(CardState) - OPEN_STATES - of_other_machines - {CardState.POSTED}
 
@@ -234,6 +234,8 @@ def test_expired_is_nobodys_denial() -> None:
         own_pending=st.booleans(),
         own_taking_back=st.booleans(),
         own_made=st.booleans(),
+        on_hold=st.none() | st.just("It is on hold."),
+        disputed=st.booleans(),
         outcome=st.none() | st.sampled_from(Outcome),
         use_by=st.none() | st.integers(0, 9),
         handover_reason=st.none() | st.text(max_size=5),

@@ -229,4 +229,6 @@ def test_every_state_is_reached() -> None:
             facts, home=home, own_taking_back=back, own_lost=facts.own_lost and not back
         )
         found.add(card(there, ME, NOW).state)
+        found.add(card(msgspec.structs.replace(there, on_hold="On hold."), ME, NOW).state)
+        found.add(card(msgspec.structs.replace(there, disputed=True), ME, NOW).state)
     assert found == set(CardState) - {CardState.POSTED}

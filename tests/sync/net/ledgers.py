@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sync.errors import BadEntry, Forked, StoreError
 from sync.log.chain import EMPTY, Head, extend
 from sync.log.entry import Entry, NodeKey, seal, sha256
+from sync.log.fork import Evidence, Frozen
 from sync.log.kinds import EntryType
 from sync.log.vector import Place, Wanted
 from sync.net.ledger import Address, Kept, Member
@@ -117,6 +118,15 @@ class MemoryLedger:
                 self.logs[place].append(one)
                 heads[place] = after
         return Kept(heads=heads)
+
+    async def frozen(self) -> dict[Place, Frozen]:
+        """None: here nobody forks."""
+        return {}
+
+    async def convict(self, proofs: Sequence[Evidence]) -> Kept:
+        """Nothing is kept of it."""
+        del proofs
+        return Kept(heads={})
 
     async def blob(self, name: bytes) -> bytes | None:
         """A blob."""

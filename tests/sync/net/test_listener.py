@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import socket
 import ssl
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -159,7 +161,7 @@ async def test_silent_strangers_do_not_keep_a_member_out() -> None:
     async with door() as (opened, port):
         with idle_connections(port, HANDSHAKES_PENDING + 4):
             won = await dialled(2, port)
-            assert len(opened.listener._pending) <= HANDSHAKES_PENDING
+            assert opened.listener.pending <= HANDSHAKES_PENDING
             await won.close()
 
 
@@ -194,7 +196,7 @@ async def test_a_handshake_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) 
     async with door() as (opened, port):
         with idle_connections(port, 1):
             await until(lambda: opened.refused, "it was given up")
-            assert not opened.listener._pending
+            assert not opened.listener.pending
 
 
 async def test_one_member_cannot_take_all_places() -> None:
@@ -356,3 +358,30 @@ async def test_a_dial_that_is_given_up_leaves_nothing_open() -> None:
     assert await asyncio.to_thread(drained)
     connection.close()
     silent.close()
+
+
+@pytest.mark.parametrize("turns", range(12))
+def test_a_port_that_closes_while_someone_comes_in_leaves_nothing_open(
+    turns: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However far the one who dials has come, in turns of the loop."""
+
+    async def close_then() -> None:
+        opened = Door()
+        port = await opened.listener.open()
+        coming = asyncio.create_task(reach(keyring(2), member(1), [at(port)]))
+        while not opened.listener.pending:  # noqa: ASYNC110 -- the very turn is meant
+            await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await opened.listener.close()
+        won, _ = await coming
+        if won is not None:
+            await won.close()
+
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        asyncio.run(close_then())
+        gc.collect()
+    assert [str(one.message) for one in left] == []
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.ERROR] == []

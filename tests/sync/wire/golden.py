@@ -11,6 +11,7 @@ import msgspec
 from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
+from sync.log.fork import Evidence, evidence, side
 from sync.log.kinds import EntryType
 from sync.log.names import node_name
 from sync.net.pair_key import stretched
@@ -19,6 +20,7 @@ from sync.wire import pairing_words as words
 from sync.wire.frames import Frame, FrameType
 from sync.wire.held import digest
 from sync.wire.pairing_code import new_code
+from sync.wire.pairing_welcome import bodies
 from sync.wire.signed import Signed
 from tests.sync.log.entries import key
 from tests.sync.wire import pairs
@@ -89,6 +91,26 @@ def redacted() -> Entry:
         facts=say.pack_facts(facts),
         text=say.pack_text(SALT, say.RedactedText(reason="a password")),
     )
+
+
+def other_note() -> Entry:
+    """Another in its place, as a copy of the directory writes it."""
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=1,
+        prev=bytes(32),
+        hlc=(AT << 16) + 2,
+        entry_type=EntryType.NOTE,
+        facts=b'{"number":1,"kind":"note","agent":"codex","session":"s-2",'
+        b'"project":"example.org/team/app","created":1800000000000}',
+        text=SALT + b'{"title":"Assumed CET"}',
+    )
+
+
+def proof() -> Evidence:
+    """That the author has two histories."""
+    return evidence(side(note()), side(other_note()))
 
 
 def signed_presence() -> Signed:
@@ -185,6 +207,8 @@ def cases() -> dict[str, Frame]:
         "pong": frames.Pong(number=1, now=AT),
         "goodbye": frames.Goodbye(),
         "farewell": frames.Farewell(entries=(note(),)),
+        "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
+        "evidence, a break": frames.Proofs(evidence=(evidence(side(other_note()), side(mark())),)),
     }
 
 
@@ -234,6 +258,7 @@ def files() -> dict[str, object]:
                 for row in rows()
             ],
             "digest": digest(vector()).hex(),
+            "digest, a fork known": digest(vector(), {(FIRST.node_id, 1): 3}).hex(),
         },
         "signed.json": {
             "presence": signed_vector(signed_presence(), presence.PREFIX),
@@ -262,6 +287,19 @@ def pairing() -> dict[str, object]:
         "tag of B": words.tag(secret, b"B", said).hex(),
         "tag of A": words.tag(secret, b"A", said).hex(),
         "messages": {words.Kind(raw[0]).name: raw.hex() for raw in pair.said},
+        "a welcome in two messages": in_parts(said),
+    }
+
+
+def in_parts(said: bytes) -> dict[str, str]:
+    """The same statements, told in both messages."""
+    told = pairs.ADMISSION
+    welcome = words.Welcome(fleet=told.fleet, founder=told.founder, port=told.port)
+    body, more = bodies(welcome, [told.statements, told.statements])
+    sign = words.signature(pairs.me(1).key, words.WELCOME, said, body)
+    return {
+        "WELCOME": words.pack(words.Kind.WELCOME, signature=sign, body=body).hex(),
+        "MORE": words.pack(words.Kind.MORE, body=more).hex(),
     }
 
 

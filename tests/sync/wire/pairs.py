@@ -110,7 +110,7 @@ class Pair:
         self.at_first.append(step)
         send = step.send
         if step.candidate is not None:
-            send = self.first.admit(ADMISSION)
+            (send,) = self.first.admit(ADMISSION)
         return None if send is None else self._over(send)
 
     @property

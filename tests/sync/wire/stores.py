@@ -9,6 +9,7 @@ import msgspec
 from sync.errors import BadEntry, Forked
 from sync.log.chain import EMPTY, Head, extend
 from sync.log.entry import Entry, NodeKey, seal, sha256, verify
+from sync.log.fork import Evidence, Frozen, evidence, side
 from sync.log.kinds import EntryType
 from sync.log.vector import Place
 from sync.wire import actions as act
@@ -24,6 +25,7 @@ JUDGING = 1_700_000_000_000
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     heads: dict[Place, Head]
     trouble: str | None = None
+    frozen: dict[Place, Frozen] = {}
 
 
 class Store:
@@ -43,7 +45,7 @@ class Store:
         """Entries that sessions gave to the store."""
         self.vain = 0
         """Of these, entries that were here already."""
-        self.forks: set[tuple[Place, int]] = set()
+        self.frozen: dict[Place, Frozen] = {}
         self.full = False
         """Nothing can be stored."""
 
@@ -77,7 +79,36 @@ class Store:
         return Head(seq=log[-1].header.seq, hash=log[-1].hash) if log else EMPTY
 
     def vector(self) -> dict[Place, Head]:
-        return {place: self.head(place) for place, log in self.logs.items() if log}
+        """As far as logs count."""
+        ends = {place: self.head(place) for place, log in self.logs.items() if log}
+        for place, one in self.frozen.items():
+            if ends.get(place, EMPTY).seq >= one.seq:
+                ends[place] = self.end(place, one.seq)
+        return {place: head for place, head in ends.items() if head.seq}
+
+    @property
+    def forks(self) -> set[tuple[Place, int]]:
+        return {(place, one.seq) for place, one in self.frozen.items()}
+
+    def end(self, place: Place, seq: int) -> Head:
+        log = self.logs[place][: seq - 1]
+        return Head(seq=log[-1].header.seq, hash=log[-1].hash) if log else EMPTY
+
+    def convict(self, proofs: Sequence[Evidence]) -> Kept:
+        """Keep the earliest fork of each log that is proved, as a real store does."""
+        found: dict[Place, Frozen] = {}
+        for one in proofs:
+            before = self.frozen.get(one.place)
+            if one.author not in self.keys or (before is not None and before.seq <= one.seq):
+                continue
+            try:
+                one.verify(self.keys[one.author])
+            except BadEntry as error:
+                return Kept(heads={}, trouble=error.sentence, frozen=found)
+            self.frozen[one.place] = found[one.place] = Frozen(
+                evidence=one, end=self.end(one.place, one.seq)
+            )
+        return Kept(heads={}, frozen=found)
 
     def read(self, read: act.Read) -> list[Entry]:
         wanted = read.wanted
@@ -95,6 +126,7 @@ class Store:
         """Store what continues what is here; the first fault ends it, as in a real store."""
         heads: dict[Place, Head] = {}
         fresh: list[Entry] = []
+        frozen: dict[Place, Frozen] = {}
         trouble = None
         for one in run:
             place = (one.header.author, one.header.log)
@@ -104,15 +136,20 @@ class Store:
                     raise BadEntry("Nobody has said yet who wrote this.")
                 verify(one, self.keys[one.header.author])
                 log = self.logs[place]
+                forked = self.frozen.get(place)
+                if forked is not None and len(log) < one.header.seq >= forked.seq:
+                    raise BadEntry("It forked.")
                 if one.header.seq <= len(log):
                     self.vain += 1
-                    if log[one.header.seq - 1].hash != one.hash:
-                        self.forks.add((place, one.header.seq))
+                    held = log[one.header.seq - 1]
+                    if held.hash != one.hash:
+                        frozen |= self.convict([evidence(side(held), side(one))]).frozen
                     continue
                 heads[place] = extend(self.head(place), one)
             except (BadEntry, Forked) as error:
                 if isinstance(error, Forked):
-                    self.forks.add((place, one.header.seq))
+                    held = self.logs[place][-1]
+                    frozen |= self.convict([evidence(side(held), side(one))]).frozen
                 trouble = error.sentence
                 break
             log.append(one)
@@ -120,7 +157,7 @@ class Store:
             self.learn(one)
         if fresh:
             self.publish(fresh, source)
-        return Kept(heads=heads, trouble=trouble)
+        return Kept(heads=heads, trouble=trouble, frozen=frozen)
 
     def learn(self, entry: Entry) -> None:
         """A member statement makes its node's entries acceptable."""
@@ -177,6 +214,8 @@ class End:
         match action:
             case act.Keep():
                 return session.kept(store.keep(action.entries, self.peer), self.now)
+            case act.Convict():
+                return session.froze(store.convict(action.evidence), self.now)
             case act.Read():
                 return session.have_read(action.wanted, store.read(action), self.now)
             case act.Recount():

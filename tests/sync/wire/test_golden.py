@@ -76,6 +76,8 @@ def test_the_digest_of_a_vector() -> None:
     assert digest(heads).hex() == vector["digest"]
     assert digest(dict(reversed(heads.items()))).hex() == vector["digest"]
     assert digest({**heads, (bytes(32), 0): Head()}).hex() == vector["digest"]
+    forked = digest(heads, {(golden.FIRST.node_id, 1): 3})
+    assert forked.hex() == vector["digest, a fork known"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A whole pairing, byte for byte: rebuilt here by hand from docs/protocol.md."""
 
+import base64
 import hashlib
 import hmac
 import json
@@ -68,5 +69,19 @@ def test_the_signatures(name: str, by: int, prefix: bytes, at: int) -> None:
 
 
 def test_every_message_has_a_vector() -> None:
-    assert [*MESSAGES] == [kind.name for kind in Kind if kind is not Kind.REFUSED]
+    others = {Kind.REFUSED, Kind.MORE}
+    assert [*MESSAGES] == [kind.name for kind in Kind if kind not in others]
     assert [raw[0] for raw in MESSAGES.values()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_welcome_names_the_messages_that_follow_it() -> None:
+    welcome, more = (
+        bytes.fromhex(SHOWN["a welcome in two messages"][name]) for name in ("WELCOME", "MORE")
+    )
+    body = welcome[65:]
+    said = b"pair/v1/welcome\0" + TRANSCRIPT + hashlib.sha256(body).digest()
+    Ed25519PublicKey.from_public_bytes(key(1).public).verify(welcome[1:65], said)
+    (length,) = struct.unpack_from(">I", body)
+    (named,) = json.loads(body[4 : 4 + length])["more"]
+    assert base64.b64decode(named) == hashlib.sha256(more[1:]).digest()
+    assert (welcome[0], more[0]) == (5, 8)

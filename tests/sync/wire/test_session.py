@@ -1,8 +1,13 @@
 """Two and more sessions: opening, catching up, pushing, relaying, forks, unknown authors."""
 
+import msgspec
+import pytest
+
 from sync.log.entry import sha256
+from sync.log.fork import evidence, side
 from sync.log.kinds import EntryType
 from sync.wire import frames
+from sync.wire.session import Code
 from tests.sync.log.entries import SALT, key
 from tests.sync.wire.stores import JUDGING, Net, Store, agree
 
@@ -204,38 +209,102 @@ def test_the_statement_in_the_same_meeting_is_enough() -> None:
     assert agree(one, two, three)
 
 
-def test_a_fork_is_fetched_once_as_evidence() -> None:
+def forked(author: int, *, common: int, lengths: tuple[int, int]) -> tuple[Store, Store]:
+    """Two stores that wrote with one key: a directory was copied after so many entries."""
+    twin, other = Store(author, known=KEYS), Store(author, known=KEYS)
+    for _ in range(common):
+        twin.write(text=b"[0]")
+    other.keep(twin.logs[twin.id, 0], twin.id)
+    for store, text, length in zip((twin, other), (b"[1]", b"[2]"), lengths, strict=True):
+        for _ in range(length):
+            store.write(text=text)
+    return twin, other
+
+
+def given(store: Store, source: Store) -> None:
+    """Let a store have what another one wrote."""
+    store.keep(source.logs[source.id, 0], source.id)
+
+
+def test_a_fork_is_proved_to_both_and_the_others_go_on() -> None:
     net, (one, two) = Net(), stores(2)
-    twin = Store(3, known=KEYS)
-    other = Store(3, known=KEYS)
-    twin.write(text=b"[1]")
-    other.write(text=b"[2]")
-    for store, source in ((one, twin), (two, other)):
-        store.keep(source.logs[twin.id, 0], twin.id)
+    twin, other = forked(3, common=0, lengths=(1, 1))
+    given(one, twin)
+    given(two, other)
     net.link(one, two)
     net.settle(200)
     assert one.forks == two.forks == {((twin.id, 0), 1)}
-    assert (one.vain, two.vain) == (1, 1)
+    assert one.vain + two.vain <= 2, "it is asked for once"
+    assert one.held.digest == two.held.digest
     one.write()
     net.settle()
     assert two.head((one.id, 0)).seq == 1, "the others go on"
 
 
-def test_a_longer_fork_stops_that_log_only() -> None:
-    net, (one, two) = Net(), stores(2)
-    twin, other = Store(3, known=KEYS), Store(3, known=KEYS)
-    for _ in range(3):
-        twin.write(text=b"[1]")
-    other.write(text=b"[2]")
-    one.keep(twin.logs[twin.id, 0], twin.id)
-    two.keep(other.logs[twin.id, 0], twin.id)
-    _, right = net.link(one, two)
-    one.write()
+@pytest.mark.parametrize(
+    ("common", "lengths"),
+    [(0, (3, 1)), (2, (1, 3)), (5, (300, 300)), (0, (1, 700)), (40, (900, 5)), (1, (1200, 1100))],
+)
+def test_all_find_where_two_histories_part(common: int, lengths: tuple[int, int]) -> None:
+    """However long each went on, and for who holds one, the other, neither or a part."""
+    net, (one, two, none, early) = Net(common), stores(4)
+    twin, other = forked(5, common=common, lengths=lengths)
+    place = (twin.id, 0)
+    for store in (one, two, none, early):
+        store.keys[twin.id] = twin.key.public
+    given(one, twin)
+    given(two, other)
+    early.keep(twin.logs[place][:1], twin.id)
+    for left, right in ((one, two), (two, none), (none, early)):
+        net.link(left, right)
     net.settle(60)
-    assert two.forks
-    assert two.head((twin.id, 0)).seq == 1
-    assert two.head((one.id, 0)).seq == 1
-    assert right.session.trouble is not None
+    for store in (one, two, none, early):
+        assert store.forks == {(place, common + 1)}
+        assert store.held.head(place).seq == (common or 0)
+        assert store.held.digest == one.held.digest
+        store.frozen[place].evidence.verify(twin.key.public)
+    assert all(end.session.trouble is None for end in net.ends())
+
+
+def test_who_forked_hears_of_it_and_what_it_says_after_that_reaches_nobody() -> None:
+    net, (one, two) = Net(), stores(2)
+    twin, other = forked(3, common=2, lengths=(2, 3))
+    given(one, twin)
+    net.link(one, other)
+    net.settle(5)
+    assert other.forks == one.forks == {((twin.id, 0), 3)}
+    other.write()
+    net.link(one, two)
+    net.settle(40)
+    assert two.head((twin.id, 0)).seq == 2
+    assert one.held.digest == two.held.digest == other.held.digest
+
+
+def test_evidence_that_nobody_signed_changes_nothing() -> None:
+    net, (one, two) = Net(), stores(2)
+    twin, other = forked(3, common=1, lengths=(1, 1))
+    sides = [side(store.logs[twin.id, 0][-1]) for store in (twin, other)]
+    spoiled = msgspec.structs.replace(sides[1], signature=bytes(64))
+    link = net.link(one, two)
+    net.settle()
+    link[0].out.append(frames.encode(frames.Proofs(evidence=(evidence(sides[0], spoiled),))))
+    net.settle()
+    assert not two.forks
+    link[0].out.append(frames.encode(frames.Proofs(evidence=(evidence(*sides),))))
+    net.settle(2)
+    assert two.forks == one.forks == {((twin.id, 0), 2)}, "the true one; and it comes back"
+
+
+def test_sides_that_fit_together_end_the_link() -> None:
+    net, (one, two) = Net(), stores(2)
+    first, second = one.write(), one.write()
+    left, right = net.link(one, two)
+    net.settle()
+    packed = b"".join(part for entry in (first, second) for part in (entry.raw, entry.signature))
+    right.do(right.session.received(bytes([frames.FrameType.EVIDENCE]) + packed, net.now))
+    assert right.closed is not None
+    assert right.closed.code == Code.UNREADABLE
+    assert left.closed is None
 
 
 def test_a_full_disk_here_ends_nothing_and_shows_there() -> None:

@@ -1,0 +1,1 @@
+"""Checking again, read-only, everything that the data directory of a node claims."""

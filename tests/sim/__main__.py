@@ -1,0 +1,66 @@
+"""`python -m tests.sim`: run seeds by hand; `--seed S --trace` shows one in full."""
+
+import argparse
+import os
+import sys
+import time
+
+HASHES = "0"
+"""Sets of strings are walked in the same order in every run."""
+
+
+def main() -> int:
+    """Run what the options ask for; 1 when a seed failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=300, metavar="N", help="how many (300)")
+    parser.add_argument("--from", type=int, default=0, dest="first", metavar="K")
+    parser.add_argument("--seed", type=int, metavar="S", help="only this one")
+    parser.add_argument("--trace", action="store_true", help="print everything that happened")
+    parser.add_argument("--plant", metavar="NAME", help="put a fault into the core")
+    parser.add_argument("--json", action="store_true", help="one JSON object for each seed")
+    parser.add_argument("--counts", action="store_true", help="print what ran, and how often")
+    options = parser.parse_args()
+    if os.environ.get("PYTHONHASHSEED") != HASHES:
+        os.environ["PYTHONHASHSEED"] = HASHES
+        os.execv(sys.executable, [sys.executable, "-m", "tests.sim", *sys.argv[1:]])
+    return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run seeds and print what came of them."""
+    import msgspec
+
+    from tests.sim.runner import Runner, total, workshop
+
+    seeds = range(options.first, options.first + options.seeds)
+    if options.seed is not None:
+        seeds = range(options.seed, options.seed + 1)
+    results = []
+    began = time.monotonic()
+    with workshop() as folder:
+        runner = Runner(folder)
+        for seed in seeds:
+            result = runner.run(seed, keep=options.trace, plant=options.plant)
+            results.append(result)
+            if options.json:
+                print(msgspec.json.encode(result).decode(), flush=True)
+                continue
+            if options.trace:
+                print("\n".join(result.lines))
+            if result.faults or options.trace or options.seed is not None:
+                print(f"seed {seed}  {result.digest}  {result.seconds:.2f} s")
+            for fault in result.faults:
+                print(f"  {fault}", flush=True)
+    failed = [result.seed for result in results if result.faults]
+    if not options.json:
+        if options.counts:
+            for name, times in sorted(total(results).items()):
+                print(f"{times:8}  {name}")
+        print(f"{len(results)} seeds, {len(failed)} failed, {time.monotonic() - began:.1f} s")
+        for seed in failed[:20]:
+            print(f"  again: python -m tests.sim --seed {seed} --trace")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""What a card may say, worked out from the log alone, by rules of its own.
+
+Written again rather than taken from `sync.decide.card`: two readings of DESIGN §5 that
+have to agree at every quiet moment.
+"""
+
+import sqlite3
+
+from node.desk.rows import by_id
+from node.desk.views import Looking
+from sync.log.kinds import EntryType
+from tests.sim.log import Line, Log
+from tests.sim.machine import Machine
+from tests.sim.world import World
+from web.views import AskView
+
+OPEN = {"waiting", "away", "sending", "kept", "counted", "restricted", "deadline_passed"}
+
+
+def check(world: World, machine: Machine) -> None:
+    """Hold every card that anyone could see on this machine against its log."""
+    node, life = machine.node, machine.life
+    if node is None or life is None or not node.reader._open:
+        return
+    connection = node.reader._open[0]
+    connection.execute("BEGIN")
+    try:
+        life.copy().run(_check_all, world, machine, connection)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _check_all(world: World, machine: Machine, connection: sqlite3.Connection) -> None:
+    node = machine.node
+    assert node is not None
+    log = Log(connection)
+    waiting = {ask for (ask,) in connection.execute("SELECT ask FROM unproven")}
+    for name, person in world.template.people.items():
+        looking = Looking(node.context, connection, person)
+        for asked in log.of(EntryType.ASK):
+            if asked.ask in waiting:
+                continue
+            row = by_id(connection, asked.ask)
+            if row is None:
+                world.history.wrong(f"{asked.ask[:4]} is in the log and not shown")
+                continue
+            view = looking.ask(row)
+            truth = Truth(world, machine, log, asked, name)
+            wrong = truth.wrong(view, looking.now)
+            if wrong:
+                world.history.wrong(
+                    f"{name} at {machine.name} sees {view.short} as {view.card.state}"
+                    f" ({view.card.sentence}): {wrong}"
+                )
+            world.sometimes(f"card {view.card.state}")
+
+
+class Truth:
+    """What stands in one log about one ask, for one viewer."""
+
+    def __init__(self, world: World, machine: Machine, log: Log, asked: Line, name: str) -> None:
+        ask = asked.ask
+        self.asked = asked
+        self.home = asked.author
+        finals = [one for one in log.of(EntryType.FINAL, ask) if one.author == self.home]
+        self.final = finals[0] if finals else None
+        given = [one for one in log.of(EntryType.HANDOVER, ask) if one.author == self.home]
+        self.given = given[-1] if given else None
+        done = [one for one in log.of(EntryType.RESOLVED, ask) if one.author == self.home]
+        self.done = done[0] if done else None
+        rulings = {
+            one.facts.vote: one.facts.ruling
+            for one in reversed(log.of(EntryType.RULING, ask))
+            if one.author == self.home
+        }
+        person = world.template.people[name]
+        votes = [one for one in log.of(EntryType.VOTE, ask) if one.facts.person == person]
+        self.last = votes[-1] if votes else None
+        self.ruling = rulings.get(self.last.hash) if self.last else None
+        self.mine = bool(
+            self.final
+            and self.final.facts.votes
+            and self.final.facts.votes[-1].facts.find(person.encode()) >= 0
+        )
+        speaks = machine.name.rstrip("'") in world.template.speaks[name]
+        self.may = name != "cyd" and speaks and not log.own_end
+        self.here = self.home == machine.id
+        self.reached = self.here or self.home in world.linked(machine)
+        self.over = not self.here and (self.home in log.removed or self.home in log.forked)
+
+    def wrong(self, view: AskView, now: int) -> str | None:
+        """Say what is not true of a card; None: all of it is."""
+        expected = self.expected(now)
+        if view.card.state not in expected:
+            return f"expected {' or '.join(sorted(expected))}"
+        outcome = self.final.facts.outcome if self.final else None
+        if (view.final.outcome if view.final else None) != outcome:
+            return f"its final says {outcome}"
+        if view.card.open != (outcome is None and not self.over):
+            return "open and closed at once"
+        buttons = set(view.card.actions) & {"allow", "deny", "answer", "decline", "take_back"}
+        if buttons and (not self.may or self.over):
+            return "it offers what is sure to be refused"
+        return None
+
+    def expected(self, now: int) -> set[str]:
+        """The states that are true."""
+        if self.final is None:
+            return self._open(now)
+        outcome = self.final.facts.outcome
+        if outcome in ("expired", "withdrawn"):
+            return {outcome}
+        if self.given is not None and self.given.facts.status == "void":
+            return {"taken_back" if self.given.facts.reason == "taken back" else "void"}
+        if self.done is not None:
+            return {"done"}
+        if self.over:
+            return {"machine_removed", "must_rejoin"}
+        if self.given is not None:
+            # The lease is renewed by any sign of life, of which presence tells.
+            lapsed = {"outcome_unknown" if self.reached else "not_seen"}
+            allowed = outcome == "allowed" and now >= (self.given.facts.lease_until or 0)
+            return {"handed"} | (lapsed if allowed else set())
+        return self._closed(outcome, now)
+
+    def _open(self, now: int) -> set[str]:
+        if self.over:
+            return {"machine_removed", "must_rejoin"}
+        deadline = self.asked.facts.deadline
+        if deadline is not None and now >= deadline:
+            return {"deadline_passed"}
+        last = self.last
+        if last is not None and self.ruling is None:
+            if last.facts.decision == "take_back":
+                return {"taking_back"}
+            return {"sending"} if self.reached else {"kept"}
+        if not self.may:
+            return {"restricted"}
+        return {"waiting"} if self.reached else {"away"}
+
+    def _closed(self, outcome: str, now: int) -> set[str]:
+        assert self.final is not None
+        last = self.last
+        back = last is not None and last.facts.decision == "take_back"
+        if self.mine and back and self.ruling is None:
+            return {"taking_back"}
+        if outcome == "allowed" and now >= (self.final.facts.use_by or now + 1):
+            return {"void"} if self.here else {"not_picked_up"}
+        lost = last is not None and not back and self.ruling in (None, "superseded", "late")
+        if lost and not self.mine:
+            return {"lost"}
+        if outcome == "allowed":
+            return {"not_picked_up"}
+        return {"answered_here"} if self.mine else {"answered_elsewhere"}

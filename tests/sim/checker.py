@@ -1,0 +1,224 @@
+"""What must hold of the stores of all machines once they have met again."""
+
+import sqlite3
+from collections import Counter, defaultdict
+
+from node.store import exchange
+from node.store.connection import open_reader
+from node.store.rebuild import compare
+from sync.log.kinds import EntryType
+from sync.log.names import node_name
+from tests.sim import cards
+from tests.sim.log import Line, Log, log_of
+from tests.sim.release import wrong_votes
+from tests.sim.world import World
+
+SAME = {
+    "ask": "SELECT * FROM ask ORDER BY id",
+    "ask_text": "SELECT * FROM ask_text ORDER BY ask",
+    "vote": "SELECT hash, ask, node, person, decision, choice, seen, at, ruling, counted FROM vote"
+    " ORDER BY hash",
+    "ruling": "SELECT * FROM ruling ORDER BY vote",
+    "mark": "SELECT * FROM mark ORDER BY ask, person",
+    "node": "SELECT * FROM node ORDER BY id",
+    "person": "SELECT * FROM person ORDER BY id",
+    "speaks_for": "SELECT * FROM speaks_for ORDER BY node, person",
+}
+"""What every machine derives alike."""
+EVERYWHERE = False
+"""Whether every machine must know of a fork. Today proofs do not travel: who met both
+histories knows."""
+WEEK_MS = 6 * 86_400_000
+"""Nearly a week: what was kept for so long was kept while its home was away."""
+
+
+class Checker:
+    """The end of one world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.wrong = world.history.wrong
+        self.members = [
+            one
+            for one in world.machines.values()
+            if one.name not in world.removed and not one.retired
+        ]
+        self.logs = {one.name: log_of(one) for one in world.machines.values()}
+        self.forks = self._forks()
+
+    def _forks(self) -> set[str]:
+        """The authors who said two things under one number, wherever that is known."""
+        said: dict[tuple[bytes, int, int], set[bytes]] = defaultdict(set)
+        for log in self.logs.values():
+            for place, entry_hash in log.places.items():
+                said[place].add(entry_hash)
+        return {node_name(author) for (author, _, _), found in said.items() if len(found) > 1}
+
+    def check(self, *, late: bool = False) -> None:
+        """Everything (`late`: what was stamped ahead of time counts by now)."""
+        self.evident()
+        self.equal(late=late)
+        for machine in self.members:
+            self.lives(machine.name, self.logs[machine.name])
+            for finding in compare(machine.home)[:2]:
+                self.wrong(f"{machine.name}: {finding}")
+            cards.check(self.world, machine)
+        self.kept()
+        self.counts()
+
+    # --- forks ----------------------------------------------------------------------------
+
+    def evident(self) -> None:
+        """A fork is known to everybody."""
+        for author in self.forks:
+            knowing = [name for name, log in self.logs.items() if author in log.forked]
+            self.world.sometimes("fork seen" if knowing else "fork not seen")
+            for machine in self.members if EVERYWHERE else ():
+                if machine.name not in knowing:
+                    self.wrong(f"{machine.name} does not know that {author[:4]} forked")
+            if not knowing:
+                self.wrong(f"nobody knows that {author[:4]} forked")
+        for machine in self.members:
+            for author in self.logs[machine.name].forked - self.forks:
+                if not self.world.copied:
+                    self.wrong(f"{machine.name} says that {author[:4]} forked, which it did not")
+
+    # --- replicas -------------------------------------------------------------------------
+
+    def vectors(self) -> list[dict[tuple[bytes, int], object]]:
+        """How far each member holds what nobody forked."""
+        found = []
+        for machine in self.members:
+            store = open_reader(machine.home)
+            held = exchange.vector(store)
+            store.close()
+            forked = self.logs[machine.name].forked | self.forks
+            found.append(
+                {place: head for place, head in held.items() if node_name(place[0]) not in forked}
+            )
+        return found
+
+    def equal(self, *, late: bool) -> None:
+        """Every member derives the same tables."""
+        if self.forks:
+            return
+        first: dict[str, list[tuple[object, ...]]] = {}
+        for machine in self.members:
+            store = open_reader(machine.home)
+            for table, sql in SAME.items():
+                if table == "mark" and not late:
+                    continue
+                rows = self._rows(store, sql)
+                known = first.setdefault(table, rows)
+                if rows != known:
+                    odd = [row for row in rows if row not in known] or known[len(rows) :]
+                    self.wrong(f"{table} differs at {machine.name}: {str(odd[:1])[:200]}")
+            store.close()
+
+    @staticmethod
+    def _rows(store: sqlite3.Connection, sql: str) -> list[tuple[object, ...]]:
+        return store.execute(sql).fetchall()
+
+    # --- asks -----------------------------------------------------------------------------
+
+    def lives(self, name: str, log: Log) -> None:
+        """Each ask of this log has one life."""
+        store = open_reader(self.world.machines[name].home)
+        for asked in log.of(EntryType.ASK):
+            if asked.author in self.forks:
+                continue
+            finals = log.of(EntryType.FINAL, asked.ask)
+            self._once(name, asked, log, finals)
+            for final in finals:
+                if final.facts.votes:
+                    for wrong in wrong_votes(self.world, store, asked.ask, final.facts):
+                        self.wrong(f"{name}: final of {asked.title}: {wrong}")
+            self._rulings(name, asked, log)
+        store.close()
+
+    def _once(self, name: str, asked: Line, log: Log, finals: list[Line]) -> None:
+        handed = [
+            one for one in log.of(EntryType.HANDOVER, asked.ask) if one.facts.status == "handed"
+        ]
+        handed.sort(key=lambda one: one.seq)
+        tokens = [one.facts.token for one in handed]
+        if len(finals) > 1:
+            self.wrong(f"{name}: {asked.title} has {len(finals)} finals")
+        if asked.facts.kind == "approval" and len(handed) > 1:
+            self.wrong(f"{name}: {asked.title} was handed over {len(handed)} times")
+        if tokens != sorted(set(tokens)):
+            self.wrong(f"{name}: tokens of {asked.title} do not rise: {tokens}")
+        if handed and not finals:
+            self.wrong(f"{name}: {asked.title} was handed over without a final")
+        if len(log.of(EntryType.RESOLVED, asked.ask)) > 1:
+            self.wrong(f"{name}: {asked.title} was resolved twice")
+
+    def _rulings(self, name: str, asked: Line, log: Log) -> None:
+        ruled = Counter(one.facts.vote for one in log.of(EntryType.RULING, asked.ask))
+        for vote, times in ruled.items():
+            if times > 1:
+                self.wrong(f"{name}: a vote on {asked.title} was ruled on {times} times {vote!r}")
+        lost = {self.world.template.ids[name] for name in self.world.lost}
+        if asked.author in log.removed or asked.author in lost:
+            return
+        deadline = asked.facts.deadline
+        for vote in log.of(EntryType.VOTE, asked.ask):
+            if vote.author not in self.forks and not ruled[vote.hash]:
+                self.wrong(f"{name}: a vote on {asked.title} was never ruled on")
+        for one in log.of(EntryType.RULING, asked.ask):
+            if one.facts.ruling in ("accepted", "counted") and deadline is not None:
+                if one.facts.at >= deadline:
+                    self.wrong(f"{name}: a vote on {asked.title} counts after the deadline")
+
+    # --- what was acknowledged --------------------------------------------------------------
+
+    def kept(self) -> None:
+        """What was acknowledged is in every log."""
+        world, history = self.world, self.world.history
+        # What a machine had acknowledged and nobody else had yet is lost with its disk.
+        spared = world.removed | world.lost | {name.rstrip("'") for name in world.copied}
+        spared |= {f"{name}'" for name in world.copied}
+        for machine in self.members:
+            log = self.logs[machine.name]
+            asks = {one.ask for one in log.lines if one.type in (EntryType.ASK, EntryType.NOTE)}
+            votes = {one.hash.hex() for one in log.lines if one.type == EntryType.VOTE}
+            for asked in history.asked.values():
+                if asked.home not in spared and asked.ask not in asks:
+                    self.wrong(f"{machine.name} lacks the acknowledged {asked.session}")
+            for voted in history.voted:
+                if voted.on not in spared and voted.vote not in votes:
+                    self.wrong(f"{machine.name} lacks a vote acknowledged to {voted.person}")
+            titles = Counter(
+                one.title
+                for one in log.lines
+                if one.type in (EntryType.ASK, EntryType.NOTE)
+                and one.author not in self.forks
+                and "make" not in one.title
+            )
+            for title, times in titles.items():
+                if times > 1 and not world.copied:
+                    self.wrong(f"{machine.name}: {title} was raised {times} times")
+
+    # --- what ran -------------------------------------------------------------------------
+
+    def counts(self) -> None:
+        """Count the rare paths that this log shows."""
+        sometimes = self.world.sometimes
+        log = self.logs["desk"]
+        votes = {one.hash: one for one in log.of(EntryType.VOTE)}
+        for one in log.of(EntryType.RULING):
+            sometimes(f"vote {one.facts.ruling}")
+            vote = votes.get(one.facts.vote)
+            if vote is not None and one.facts.at - vote.facts.at > WEEK_MS:
+                sometimes("kept vote delivered after a week")
+        for one in log.of(EntryType.HANDOVER):
+            sometimes(f"hand-over {one.facts.status} {one.facts.reason or ''}".strip())
+        for one in log.of(EntryType.FINAL):
+            sometimes(f"final {one.facts.outcome}")
+
+
+def check_quiet(world: World) -> None:
+    """Hold what every machine shows right now against what it knows."""
+    for machine in world.machines.values():
+        if machine.up:
+            cards.check(world, machine)
