@@ -39,7 +39,7 @@ def founded(home: Path) -> Path:
     """A node with somebody signed in, a stored reply, and asks with and without their content."""
     connection = found(home).connection
     connection.execute("INSERT INTO person_session VALUES ('s', x'00', 'p', 'page', '', 1, 1)")
-    connection.execute("INSERT INTO reply VALUES ('r', x'00', NULL, 1)")
+    connection.execute("INSERT INTO reply (request, body, ask, at) VALUES ('r', x'00', NULL, 1)")
     connection.execute(ASK, (Blobs(home).put(CONTENT, bytes(16)),))
     connection.close()
     (home / "settings.json").write_text('{"name": "box"}')
