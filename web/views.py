@@ -4,9 +4,11 @@ Times are Unix milliseconds of the node's judging clock; compare them with `Stat
 never with the viewer's own clock.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
 
@@ -36,18 +38,6 @@ class RuleView(View, frozen=True, kw_only=True):
 
     name: str
     version: str
-
-
-class CallSummary(View, frozen=True, kw_only=True):
-    """The call an approval is about, in one line."""
-
-    tool: str
-    summary: str
-    cwd: str
-    size: int
-    """Bytes of the canonical call."""
-    here: bool
-    """Whether the blob is on this node and matches its hash."""
 
 
 class CardView(View, frozen=True, kw_only=True):
@@ -144,27 +134,6 @@ class AskView(View, frozen=True, kw_only=True):
     """Marked as read (a note or result that was dismissed)."""
     erased: ErasedView | None = None
     """Set where its words cannot be read any more."""
-
-
-class FileView(View, frozen=True, kw_only=True):
-    """A file the call would change, as it was when the call was shown."""
-
-    path: str
-    sha256: str | None
-    """None: the file did not exist."""
-
-
-class CallView(View, frozen=True, kw_only=True):
-    """The exact call: what is released is what is shown."""
-
-    tool: str
-    arguments: Any
-    cwd: str
-    files: list[FileView]
-    diff: str | None
-    canonical: str
-    """The RFC 8785 text whose digest is compared when the call comes back."""
-    digest: str
 
 
 class HistoryLine(View, frozen=True, kw_only=True):

@@ -94,7 +94,12 @@ def _say(transaction: Transaction, row: AskRow, viewer: Viewer, reason: str | No
 
 
 def close_erased(transaction: Transaction) -> None:
-    """End asks of this machine whose words were erased, and verdicts nobody has acted on."""
+    """End asks of this machine whose words were erased, and verdicts nobody has acted on.
+
+    While nothing may be decided here they stay as they are; the sweeper comes back to them.
+    """
+    if transaction.silenced is not None:
+        return
     for row in select(transaction.connection, LEFT, (transaction.identity.name,)):
         if row.state == AskState.CLOSED.value:
             void(transaction, row, Void.ERASED)

@@ -18,12 +18,11 @@ from node.store import erasing
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import NotFound
+from web.call_views import CallView, FileView
 from web.desk import Viewer
 from web.views import (
     AskDetail,
-    CallView,
     Change,
-    FileView,
     HistoryLine,
     Me,
     NodeView,

@@ -20,9 +20,9 @@ from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.quorum import counted
 from sync.decide.vote import Decision, Ruling
+from web.call_views import CallSummary
 from web.views import (
     AskView,
-    CallSummary,
     CardView,
     Counts,
     ErasedView,
