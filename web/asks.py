@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import Invalid, NotFound
-from web.desk import Ballot, Desk
+from web.desk import Ballot, Desk, Erasing
 from web.limits import ID_CHARACTERS, VOTE_WAIT_S
 from web.messages import Done, Mark, Marked, Nothing
 from web.replies import VIEWER, Handler, body, carried_through, reply
@@ -29,6 +29,7 @@ class AskRoutes:
             "take_back": self.take_back,
             "mark": self.mark,
             "put_away_restored": self.put_away_restored,
+            "redact": self.redact,
         }
 
     async def state(self, request: web.Request) -> web.StreamResponse:
@@ -64,6 +65,12 @@ class AskRoutes:
         await body(request, Nothing)
         await carried_through(self._desk.put_away_restored(request[VIEWER]))
         return reply(Done())
+
+    async def redact(self, request: web.Request) -> web.StreamResponse:
+        """Have a text erased everywhere."""
+        wanted = await body(request, Erasing)
+        redacted = self._desk.redact(request[VIEWER], ask_id(request), wanted)
+        return reply(Marked(ask=await carried_through(redacted)))
 
 
 def ask_id(request: web.Request) -> str:

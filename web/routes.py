@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from web import messages
-from web.desk import Ballot
+from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, SMALL_BODY_BYTES
 from web.views import (
     AskDetail,
@@ -231,6 +231,15 @@ _ASKS: Final = (
         grants=True,
         takes=messages.Nothing,
         gives=(messages.Done,),
+    ),
+    Route(
+        name="redact",
+        method="POST",
+        path="/api/asks/{id}/erasing",
+        summary="Have the text of an ask erased on every machine, for good. Owners only.",
+        grants=True,
+        takes=Erasing,
+        gives=(messages.Marked,),
     ),
 )
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Literal
 
-from node.desk import persons
+from node.desk import erasing, persons
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.desk.reading import Reading
@@ -19,7 +19,7 @@ from sync.decide.people import Act, may
 from sync.errors import Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
-from web.desk import Ballot, NewSession, SignIn, Viewer
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.views import (
     AskDetail,
     AskView,
@@ -179,6 +179,10 @@ class PersonDesk:
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""
         await self._context.writer.run("restored_seen", partial(put_away, viewer=viewer))
+
+    async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> AskView:
+        """Have a text erased."""
+        return await erasing.redact(self._context, viewer, ask_id, wanted)
 
     async def rules(self, viewer: Viewer) -> RulesView | None:  # noqa: ARG002 -- proves a session
         """The rules in force."""

@@ -15,15 +15,15 @@ from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.rules_store import RulesStore
 from node.desk.views import Looking, as_object
+from node.store import erasing
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import NotFound
+from web.call_views import CallView, FileView
 from web.desk import Viewer
 from web.views import (
     AskDetail,
-    CallView,
     Change,
-    FileView,
     HistoryLine,
     Me,
     NodeView,
@@ -270,6 +270,10 @@ def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> li
     if row.resolved_at is not None:
         what = "done" if row.resolved_ok else "failed"
         lines.append(HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome))
+    said = erasing.redacted(connection, row.id)
+    if said is not None:
+        who = looking.name_of(said.person) or ""
+        lines.append(HistoryLine(at=said.at, what="text erased", who=who, text=said.reason or ""))
     return lines
 
 

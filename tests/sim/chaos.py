@@ -12,8 +12,8 @@ from tests.node.desk.machines import viewer
 from tests.sim import disk
 from tests.sim.machine import Gone, Machine
 from tests.sim.persons import Stranger
-from tests.sim.world import World
 from tests.sim.template import MOVED
+from tests.sim.world import World
 from tests.sim.writing import Killed
 
 CLONE_HOST = "10.0.0.9"

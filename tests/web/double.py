@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from web import views
-from web.desk import Ballot, NewSession, SignIn, Viewer
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
 SECRET = "s" * 43
 STORE_ID = "0123456789abcdef"
@@ -275,6 +275,11 @@ class DeskDouble:
     async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> views.AskView:
         await self._do("mark_read", (ask_id, read))
         return ask_view(kind="note", read=read)
+
+    async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> views.AskView:
+        await self._do("redact", (ask_id, wanted))
+        erased = views.ErasedView(by="Ann", at=NOW, reason=wanted.reason)
+        return ask_view(title="(this text was erased)", erased=erased)
 
     async def rules(self, viewer: Viewer) -> views.RulesView | None:
         return None

@@ -176,6 +176,7 @@ BODIES: dict[str, Any] = {
     "state": None,
     "events": None,
     "ask": None,
+    "redact": {"confirm": "kkkk-1"},
     "vote": {"decision": "answer", "seen": "0" * 64, "text": "This one."},
     "take_back": {},
     "mark": {"read": True},
