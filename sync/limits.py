@@ -40,6 +40,12 @@ NAME_CHARACTERS: Final = 64
 PROJECT_CHARACTERS: Final = 300
 """A canonical repository id or a path."""
 
+REDACTED_ENTRIES: Final = 32
+"""Entries that an erasing names: with 200 heads beside them they stay below `FACTS_BYTES`."""
+
+WIPED_AT_ONCE: Final = 64
+"""Files of blobs removed in one go: they are written over first, 4 MiB each at most."""
+
 ANSWER_CHARACTERS: Final = 16_000
 """A person's free text; it returns to the agent whole."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from node.backup.private import COPY, STAGED, sweep, sync_folder
+from node.birth import STARTS_FILE
 from node.bridge.paths import PLACING, READY
 from node.config import FACTS_FILE, SETTINGS_FILE
 from node.identity import KEY_FILE
@@ -27,6 +28,7 @@ BELONGS: Final = (
     KEY_FILE,
     SETTINGS_FILE,
     FACTS_FILE,
+    STARTS_FILE,
     FOLDER,
     "node.log",
     "node.log.1",

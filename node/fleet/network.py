@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from node.desk import far
+from node.desk import far, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses
@@ -19,7 +19,7 @@ from node.fleet.ledger import StoreLedger
 from node.fleet.letters import Letters
 from node.fleet.presences import Presences
 from node.fleet.sight import LinkSight
-from node.store import introduced
+from node.store import hold, introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
@@ -28,10 +28,13 @@ from sync.log.entry import Entry, sha256
 from sync.log.names import node_bytes, node_name
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh, Settings
+from sync.wire.comparing import Sight
 from sync.wire.letter import Postbox
 from sync.wire.presence import Known, PresenceBook
 from sync.wire.signed import Signed
 
+HOLD_POLL_S = 0.5
+"""While this node is on hold, how often the links are asked whether one knows its last entries."""
 TELL_S = 0.25
 """What changes on several links at once is numbered in one go."""
 HOMES_EVERY_S = 1.0
@@ -40,7 +43,7 @@ TAKEN_BACK_MS = HOUR_MS
 """An answer is taken back soon after it was given, or hardly ever."""
 HOMES = (
     "SELECT home FROM (SELECT home, created FROM ask WHERE state = 'waiting'"
-    " UNION ALL SELECT home, created FROM ask WHERE state = 'closed' AND closed > ?)"
+    " UNION ALL SELECT home, created FROM ask WHERE +state = 'closed' AND closed > ?)"
     " WHERE home != ? GROUP BY home ORDER BY max(created) DESC"
 )
 """Homes that an answer from here may have to reach, those of the newest asks first."""
@@ -83,6 +86,7 @@ class Network:
         """The last presence of each link that was of nobody known here, or not sound."""
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
+        self._look_at_hold = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._switching = asyncio.Lock()
         self._stopped = False
@@ -143,6 +147,7 @@ class Network:
         self._run(self._presences.run())
         self._run(self._tell())
         self._run(self._follow_homes())
+        self._run(self._watch_hold())
 
     async def stop(self) -> None:
         """End every link with a goodbye."""
@@ -192,6 +197,20 @@ class Network:
             self._presences.changed()
         if "ask" in topics:
             self._asks_moved.set()
+        if "fleet" in topics:
+            self._look_at_hold.set()
+
+    async def _watch_hold(self) -> None:
+        """Go on once somebody who is linked has told this node its own last entries."""
+        context = self._context
+        while True:
+            self._look_at_hold.clear()
+            while await context.reader.run(hold.kept) is not None:
+                if self.mesh.knows_us() is Sight.SAME:
+                    with contextlib.suppress(AskmeshError):
+                        await context.writer.run("go on", holding.known)
+                await asyncio.sleep(HOLD_POLL_S)
+            await self._look_at_hold.wait()
 
     def members_changed(self) -> None:
         """Members, their certificates or addresses changed."""

@@ -26,6 +26,7 @@ from sync.net.sessions import Sessions
 from sync.net.settings import Callbacks, Settings
 from sync.net.tls import Keyring, Trust
 from sync.net.watch import Watch
+from sync.wire.comparing import Sight
 
 __all__ = ["Callbacks", "LinkState", "LinkStatus", "Mesh", "Settings"]
 
@@ -208,6 +209,12 @@ class Mesh:
     def linked(self) -> list[bytes]:
         """The nodes with a live link now."""
         return [link.member.node for link in self._links.kept()]
+
+    def knows_us(self) -> Sight:
+        """How far the linked ones together have the logs of this node."""
+        told = {link.knows_us for link in self._links.kept()}
+        order = (Sight.AHEAD, Sight.SAME, Sight.UNTOLD)
+        return next((sight for sight in order if sight in told), Sight.UNTOLD)
 
     @property
     def port(self) -> int | None:

@@ -56,7 +56,10 @@ def run(options: argparse.Namespace) -> int:
         if options.counts:
             for name, times in sorted(total(results).items()):
                 print(f"{times:8}  {name}")
-        print(f"{len(results)} seeds, {len(failed)} failed, {time.monotonic() - began:.1f} s")
+        print(
+            f"{len(results)} seeds, {len(failed)} failed, {time.monotonic() - began:.1f} s"
+            f" ({sum(one.seconds for one in results):.1f} s of processor)"
+        )
         for seed in failed[:20]:
             print(f"  again: python -m tests.sim --seed {seed} --trace")
     return 1 if failed else 0

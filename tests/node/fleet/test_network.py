@@ -261,6 +261,6 @@ async def test_in_a_large_fleet_a_machine_links_to_the_home_of_an_ask_as_soon_as
         ask = await fleet["laptop"].ask("question")
         await fleet.carry("laptop", "desk")
         await state(nodes["desk"], "laptop", "connected")
-        assert await fleet["desk"].row(ask)
+        assert (await fleet["desk"].row(ask)).state == "waiting"
         laptop = fleet["laptop"].identity.key.node_id
         assert nodes["desk"].network.mesh.linked() == [laptop]

@@ -207,8 +207,16 @@ def cases() -> dict[str, Frame]:
         "pong": frames.Pong(number=1, now=AT),
         "goodbye": frames.Goodbye(),
         "farewell": frames.Farewell(entries=(note(),)),
+        **evidence_cases(),
+    }
+
+
+def evidence_cases() -> dict[str, Frame]:
+    """Both ways to prove a fork."""
+    breaks = evidence(side(other_note()), side(mark()))
+    return {
         "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
-        "evidence, a break": frames.Proofs(evidence=(evidence(side(other_note()), side(mark())),)),
+        "evidence, a break": frames.Proofs(evidence=(breaks,)),
     }
 
 
