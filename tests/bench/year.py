@@ -114,6 +114,7 @@ class Year:
     def sizes(self) -> Sizes:
         """What is there now."""
         connection = self.opened.connection
+        assert erase_traces(connection)
         (pages, free, size) = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_count", "freelist_count", "page_size")
