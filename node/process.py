@@ -288,6 +288,12 @@ class Node:
         self.gate = gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
+    async def settle(self) -> None:
+        """Make up for what the last run left, before anything new can come."""
+        await self.writer.run("restored", make_up_alone)
+        await self.answers.rule_open()
+        await self.reader.run(self._sweep_blobs)
+
     async def serve(self) -> None:
         """Serve until SIGTERM or SIGINT, then stop in order."""
         stop = asyncio.Event()
@@ -298,9 +304,7 @@ class Node:
         page = PageListener(make_app(self.person_desk, port=port, check_rules=check), port)
         sweeper: asyncio.Task[None] | None = None
         try:
-            await self.writer.run("restored", make_up_alone)
-            await self.answers.rule_open()
-            await self.reader.run(self._sweep_blobs)
+            await self.settle()
             await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context, self.answers).run())

@@ -82,6 +82,12 @@ FULL_MESH: Final = 16
 LINKS_DIALLED: Final = 4
 """Links each node of a larger fleet dials; as many come in: news reaches 200 nodes in 8 hops."""
 
+HOMES_DIALLED: Final = 16
+"""Homes of open asks dialled besides: as many as a full mesh; the others' asks are relayed."""
+
+PASSED_SLOWLY_S: Final = 15.0
+"""How often a node that reached nobody of all tries another one: four a minute, as in backoff."""
+
 REDRAW_S: Final = 3600.0
 """How long a larger fleet keeps its random links: no part of it stays apart for long."""
 

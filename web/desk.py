@@ -204,6 +204,10 @@ class Desk(Protocol):
         """Mark a note or a result as read, or unread again."""
         ...
 
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        """A person has read that this machine was restored. Nothing to put away is no error."""
+        ...
+
     async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> AskView:
         """Have every word on an ask erased on all machines, for good. Owners only."""
         ...

@@ -224,6 +224,15 @@ _ASKS: Final = (
         gives=(messages.Marked,),
     ),
     Route(
+        name="put_away_restored",
+        method="DELETE",
+        path="/api/restored",
+        summary="Put away the notice that this machine was restored from a backup.",
+        grants=True,
+        takes=messages.Nothing,
+        gives=(messages.Done,),
+    ),
+    Route(
         name="redact",
         method="POST",
         path="/api/asks/{id}/erasing",

@@ -339,6 +339,8 @@ class State(View, frozen=True, kw_only=True):
     fleet: FleetView
     counts: Counts
     banners: list[str]
+    restored: int | None = None
+    """This machine was put back to a copy of that time; null once a person put that away."""
 
 
 class Change(View, frozen=True, kw_only=True):

@@ -1,12 +1,14 @@
 """The persons' desk: implements `web.desk.Desk`. Agents have no way to reach it."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Literal
 
 from node.desk import erasing, persons
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.desk.reading import Reading
+from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
@@ -173,6 +175,10 @@ class PersonDesk:
             return Looking(self._context, transaction.connection, viewer.person).ask(row)
 
         return await self._context.writer.run("mark", job)
+
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        """A person has read it."""
+        await self._context.writer.run("restored_seen", partial(put_away, viewer=viewer))
 
     async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> AskView:
         """Have a text erased."""

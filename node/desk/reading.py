@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from node import limits
+from node.desk import restored
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
@@ -71,6 +72,7 @@ class Reading:
                     *banners(connection, looking.now),
                     *conflicts(connection, looking.viewer),
                 ],
+                restored=restored.copied(connection),
             )
 
         return await self.context.reader.run(read)
@@ -223,7 +225,7 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
-                "banners": banners(connection, looking.now),
+                "banners": banners(connection, looking.now) + restored.words(connection),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-from node.desk import erasing
+from node.desk import erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -79,6 +79,9 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.keep(transaction, run)
+            if any(author == self.node for author, _ in received.kept.heads):
+                # Only a store that was put back lacks what it has said itself.
+                holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
             for ask in received.voted:

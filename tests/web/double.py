@@ -340,6 +340,9 @@ class DeskDouble:
         await self._do("drop_address", (node, address))
         return fleet_view()
 
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        await self._do("put_away_restored", viewer.person)
+
     async def leave_consequences(self, viewer: Viewer) -> views.Consequences:
         return views.Consequences(allowed=False, sentences=["It is the only one."])
 

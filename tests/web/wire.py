@@ -180,6 +180,7 @@ BODIES: dict[str, Any] = {
     "vote": {"decision": "answer", "seen": "0" * 64, "text": "This one."},
     "take_back": {},
     "mark": {"read": True},
+    "put_away_restored": {},
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},

@@ -113,6 +113,7 @@ export const wire = {
   /** @param {string} id @param {{confirm: string, reason: string | null}} erasing
    * @returns {Promise<{ask: T.AskView}>} */
   erase: (id, erasing) => call("POST", `${ask(id)}/erasing`, erasing),
+  putAwayRestored: () => call("DELETE", "/api/restored"),
 
   /** @param {string} token @param {string} name @param {string | null} passphrase
    * @returns {Promise<T.SignedIn>} */
