@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from node import birth
+from node.backup import mark
 from node.clock import Anchor, Clock, Times
 from node.config import SETTINGS_FILE
 from node.desk import holding
@@ -15,6 +16,7 @@ from node.desk.sign_in import ENTROPY
 from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
 from node.store.connection import STORE_FILE, erase_traces, failure, open_writer
 from node.store.derive import NODE
+from node.store.hold import Sign
 from node.store.migrations import migrate
 from node.store.transaction import Identity, Transaction
 from sync.errors import AskmeshError, StoreError
@@ -131,6 +133,7 @@ def _look_at_birth(
     kept = None if row is None else msgspec.json.decode(row[0], type=birth.Mark)
     now = birth.here(home)
     found = None if kept is None else birth.sign(kept, now, birth.read_starts(home))
+    found = Sign.RESTORED if mark.stands(connection) else found
     try:
         start = birth.note_start(home, None if kept is None else kept.start, random)
     except OSError:

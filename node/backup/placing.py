@@ -28,8 +28,8 @@ BELONGS: Final = (
     KEY_FILE,
     SETTINGS_FILE,
     FACTS_FILE,
-    FOLDER,
     STARTS_FILE,
+    FOLDER,
     "node.log",
     "node.log.1",
 )

@@ -4,7 +4,7 @@ import sqlite3
 
 import msgspec
 
-from node.desk import persons
+from node.desk import persons, restored
 from node.desk.closing import close, void
 from node.desk.rows import select
 from node.store import hold
@@ -32,6 +32,20 @@ def begin(transaction: Transaction, sign: Sign) -> None:
         _tell(transaction)
 
 
+def behind(transaction: Transaction) -> None:
+    """Somebody had more of our own log: take it, and number what comes above it."""
+    begin(transaction, Sign.BEHIND)
+    restored.count_on(transaction)
+
+
+def known(transaction: Transaction) -> None:
+    """Our own last entries are known: make up for a restored backup, and go on."""
+    if hold.kept(transaction.connection) is not None:
+        transaction.lift()
+        restored.make_up(transaction)
+        end(transaction)
+
+
 def end(transaction: Transaction) -> None:
     """Go on as ever: what waited is decided now."""
     if hold.kept(transaction.connection) is not None:
@@ -53,8 +67,8 @@ def consequences(connection: sqlite3.Connection, here: str, viewer: Viewer) -> C
         sentences=[
             f"{hold.sentence(held).partition(':')[0]}.",
             (
-                "Say go only if no other copy of this data runs anywhere. If one does, or did since,"
-                " the history of this machine splits in two, and it has to join again."
+                "Say go only if no other copy of this data runs anywhere. If one does, or did"
+                " since, the history of this machine splits in two, and it has to join again."
             ),
             *_given_up(connection, here),
         ],
@@ -68,8 +82,8 @@ def _given_up(connection: sqlite3.Connection, here: str) -> list[str]:
     which = "1 approval" if count == 1 else f"{count} approvals"
     return [
         (
-            f"{which} of this machine, open or allowed and not used yet, ends: another copy may have"
-            " used it. The agent asks again. Questions stay open."
+            f"{which} of this machine, open or allowed and not used yet, ends: another copy may"
+            " have used it. The agent asks again. Questions stay open."
         )
     ]
 
@@ -98,6 +112,7 @@ def release(transaction: Transaction) -> None:
     """Give up what another copy may have used, then go on."""
     here = transaction.identity.name
     transaction.lift()
+    restored.make_up(transaction)
     for row in select(transaction.connection, UNSPENT, (here,)):
         void(transaction, row, Void.RESTORED)
     for row in select(transaction.connection, OPEN, (here,)):

@@ -10,6 +10,7 @@ import logging
 import sqlite3
 from functools import partial
 
+from node.desk import erasing
 from node.desk.answers import Answers
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
@@ -78,6 +79,7 @@ class Sweeper:
         if held is not None:
             moments.append(now + held)
         await self._tell_passed(now)
+        await erasing.wipe_blobs(context)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
@@ -109,7 +111,7 @@ class Sweeper:
             for (moment,) in connection.execute(sql, (now,))
             if moment is not None
         ]
-        return bool(open_due or unused), moments
+        return bool(open_due or unused or erasing.left_open(connection, here)), moments
 
     async def _rule_left(self, now: int) -> int | None:
         """Rule on votes that a full disk left without a ruling; return when one is due."""
@@ -148,6 +150,7 @@ class Sweeper:
             return
         now = transaction.now
         here = transaction.identity.name
+        erasing.close_erased(transaction)
         for row in select(
             transaction.connection,
             "state = 'waiting' AND deadline <= ? AND home = ? LIMIT 500",

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
+from node.desk import erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -78,11 +79,18 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.keep(transaction, run)
+            if any(author == self.node for author, _ in received.kept.heads):
+                # Only a store that was put back lacks what it has said itself.
+                holding.behind(transaction)
+            if transaction.erases:
+                erasing.close_erased(transaction)
             for ask in received.voted:
                 self._answers.rule(transaction, ask)
             return received
 
         received = await self._context.writer.run("receive", job)
+        if received.erased:
+            await erasing.wipe_blobs(self._context)
         if received.members_moved:
             self._members_changed()
         return received.kept
@@ -117,10 +125,18 @@ class StoreLedger:
                 ask for (ask,) in connection.execute("SELECT id FROM ask WHERE blob = ?", (name,))
             ]
         )
-        if not asks:
+        if not await self._wanted(name):
             return
         if await asyncio.to_thread(self._context.blobs.keep, name, data):
+            if not await self._wanted(name):
+                # Its words were erased meanwhile.
+                await asyncio.to_thread(self._context.blobs.wipe, [name])
             await self._tell(asks)
+
+    async def _wanted(self, blob: bytes) -> bool:
+        return await self._context.reader.run(
+            lambda connection: exchange.is_wanted(connection, blob)
+        )
 
     async def missing_blobs(self, limit: int) -> list[bytes]:
         """Blobs that asks name and that are not here."""

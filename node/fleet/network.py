@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from node.desk import far
+from node.desk import far, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses
@@ -19,7 +19,7 @@ from node.fleet.ledger import StoreLedger
 from node.fleet.letters import Letters
 from node.fleet.presences import Presences
 from node.fleet.sight import LinkSight
-from node.store import introduced
+from node.store import hold, introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
@@ -27,10 +27,13 @@ from sync.log.entry import Entry, sha256
 from sync.log.names import node_bytes, node_name
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh, Settings
+from sync.wire.comparing import Sight
 from sync.wire.letter import Postbox
 from sync.wire.presence import Known, PresenceBook
 from sync.wire.signed import Signed
 
+HOLD_POLL_S = 0.5
+"""While this node is on hold, how often the links are asked whether one knows its last entries."""
 TELL_S = 0.25
 """What changes on several links at once is numbered in one go."""
 HOMES = "SELECT DISTINCT home FROM ask WHERE state IN ('waiting', 'closed') AND home != ?"
@@ -73,6 +76,7 @@ class Network:
         """The last presence of each link that was of nobody known here, or not sound."""
         self._news: dict[tuple[str, str], None] = {}
         self._to_tell = asyncio.Event()
+        self._look_at_hold = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._switching = asyncio.Lock()
         self._stopped = False
@@ -132,6 +136,7 @@ class Network:
         await self.mesh.start()
         self._run(self._presences.run())
         self._run(self._tell())
+        self._run(self._watch_hold())
 
     async def stop(self) -> None:
         """End every link with a goodbye."""
@@ -179,6 +184,20 @@ class Network:
         """Changes of these topics were numbered; some are told to others."""
         if "session" in topics:
             self._presences.changed()
+        if "fleet" in topics:
+            self._look_at_hold.set()
+
+    async def _watch_hold(self) -> None:
+        """Go on once somebody who is linked has told this node its own last entries."""
+        context = self._context
+        while True:
+            self._look_at_hold.clear()
+            while await context.reader.run(hold.kept) is not None:
+                if self.mesh.knows_us() is Sight.SAME:
+                    with contextlib.suppress(AskmeshError):
+                        await context.writer.run("go on", holding.known)
+                await asyncio.sleep(HOLD_POLL_S)
+            await self._look_at_hold.wait()
 
     def members_changed(self) -> None:
         """Members, their certificates or addresses changed."""

@@ -68,11 +68,20 @@ def entries(
     return found
 
 
+WANTED = (
+    "ask.blob IS NOT NULL"
+    " AND EXISTS (SELECT 1 FROM entry WHERE hash = ask.entry_hash AND text IS NOT NULL)"
+    " AND NOT EXISTS (SELECT 1 FROM ask AS other JOIN redaction ON redaction.ask = other.id"
+    "  WHERE other.blob = ask.blob)"
+)
+"""Asks whose blob belongs here: its words do, and no owner had that very blob erased."""
+
+
 def missing_blobs(connection: sqlite3.Connection, blobs: Blobs, limit: int) -> list[bytes]:
     """Return blobs that asks name and that are not here, those of open asks first."""
     found: list[bytes] = []
     for (blob,) in connection.execute(
-        "SELECT DISTINCT blob FROM ask WHERE blob IS NOT NULL"
+        f"SELECT DISTINCT blob FROM ask WHERE {WANTED}"  # noqa: S608 -- a constant
         " AND fleet = (SELECT value FROM local WHERE name = 'fleet')"
         " ORDER BY state != 'waiting', created DESC"
     ):
@@ -81,3 +90,15 @@ def missing_blobs(connection: sqlite3.Connection, blobs: Blobs, limit: int) -> l
         if not blobs.has(blob):
             found.append(bytes(blob))
     return found
+
+
+def is_wanted(connection: sqlite3.Connection, blob: bytes) -> bool:
+    """Whether a blob belongs here."""
+    sql = f"SELECT 1 FROM ask WHERE blob = ? AND {WANTED} LIMIT 1"  # noqa: S608 -- a constant
+    return connection.execute(sql, (blob,)).fetchone() is not None
+
+
+def wanted_blobs(connection: sqlite3.Connection) -> set[bytes]:
+    """Return every blob that belongs here, fetched or not."""
+    sql = f"SELECT blob FROM ask WHERE {WANTED}"  # noqa: S608 -- a constant
+    return {bytes(blob) for (blob,) in connection.execute(sql)}

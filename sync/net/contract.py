@@ -9,6 +9,7 @@ from sync.log.entry import Entry
 from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action
+from sync.wire.comparing import Sight
 
 if TYPE_CHECKING:
     from sync.net.link import Link
@@ -65,6 +66,11 @@ class Session(Protocol):
     @property
     def trouble(self) -> str | None:
         """What hinders syncing, as a sentence."""
+        ...
+
+    @property
+    def knows_us(self) -> Sight:
+        """How far it has our own logs."""
         ...
 
     def begin(self, now: int) -> list[Action]:

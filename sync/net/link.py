@@ -37,6 +37,7 @@ from sync.wire.actions import (
     Recount,
     Send,
 )
+from sync.wire.comparing import Sight
 
 STOPPING: Final = 1001
 BROKEN: Final = 1006
@@ -185,6 +186,11 @@ class Link:
             trouble=self.trouble or session.trouble,
             last_heard=self._last_heard,
         )
+
+    @property
+    def knows_us(self) -> Sight:
+        """How far the peer has the logs of this node."""
+        return self._session.knows_us
 
     # --- the session's wishes -------------------------------------------------------------
 

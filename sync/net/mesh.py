@@ -14,8 +14,9 @@ from sync.errors import AskmeshError
 from sync.limits import REDRAW_S
 from sync.log.entry import Entry, NodeKey
 from sync.net import interfaces
+from sync.net.choosing import Choosing, lacking
 from sync.net.clocks import Clocks, system
-from sync.net.dialling import chance_of, wanted
+from sync.net.dialling import chance_of
 from sync.net.discovery import Announced, Discovery, Offered
 from sync.net.keeper import Keeper, LinkState, LinkStatus
 from sync.net.ledger import Address, Ledger, Member
@@ -25,6 +26,7 @@ from sync.net.sessions import Sessions
 from sync.net.settings import Callbacks, Settings
 from sync.net.tls import Keyring, Trust
 from sync.net.watch import Watch
+from sync.wire.comparing import Sight
 
 __all__ = ["Callbacks", "LinkState", "LinkStatus", "Mesh", "Settings"]
 
@@ -64,7 +66,7 @@ class Mesh:
         self._discovery = self._new_discovery(random)
         self._watch = self._new_watch(clocks)
         self._fleet = b""
-        self._lots: dict[bytes, float] = {}
+        self._choosing = Choosing(self._chance)
         self._drawn_at = 0.0
         self._pairing: tuple[bytes, int] | None = None
         self._asked_to_listen = False
@@ -130,13 +132,23 @@ class Mesh:
         """Read members, fleet and addresses again; close at once what may not stay."""
         self._stale.set()
 
+    def homes_changed(self) -> None:
+        """Other machines may be homes of open asks now."""
+        self._choose()
+
     def push(self, entries: Sequence[Entry], source: bytes | None = None) -> None:
         """Send entries that were just committed; `source`: the node they came from."""
         self._sessions.stored(entries)
         for link in self._links.kept():
-            lacking = self._lacking(link.member.node, entries, source)
-            if lacking:
-                link.push(lacking)
+            news = lacking(
+                self._ledger.node,
+                link.member.node,
+                entries,
+                source=source,
+                links_of=self._callbacks.links_of,
+            )
+            if news:
+                link.push(news)
 
     def presence(self, raw: bytes, signature: bytes, *, without: bytes | None = None) -> None:
         """Send signed presence on every link but the one to `without`."""
@@ -190,6 +202,12 @@ class Mesh:
         """The nodes with a live link now."""
         return [link.member.node for link in self._links.kept()]
 
+    def knows_us(self) -> Sight:
+        """How far the linked ones together have the logs of this node."""
+        told = {link.knows_us for link in self._links.kept()}
+        order = (Sight.AHEAD, Sight.SAME, Sight.UNTOLD)
+        return next((sight for sight in order if sight in told), Sight.UNTOLD)
+
     @property
     def port(self) -> int | None:
         """Where links are taken; None: they are not."""
@@ -204,20 +222,6 @@ class Mesh:
         """Our own addresses that others can use (no port)."""
         only = self._settings.interfaces
         return interfaces.told(interfaces.read(), bind=self._settings.bind, only=only)
-
-    def _lacking(
-        self, peer: bytes, entries: Sequence[Entry], source: bytes | None
-    ) -> Sequence[Entry]:
-        """Our own go to everyone; what we learned, only to those who hear it from nobody else."""
-        own = self._ledger.node
-        if all(entry.header.author == own for entry in entries):
-            return entries
-        hears = {peer, *self._callbacks.links_of(peer)}
-        return [
-            entry
-            for entry in entries
-            if entry.header.author == own or (peer != source and entry.header.author not in hears)
-        ]
 
     # --- what changes -------------------------------------------------------------------
 
@@ -256,7 +260,6 @@ class Mesh:
         """Have a keeper for each of these, and no link to anyone else."""
         for node in [node for node in self._keepers if node not in members]:
             self._keepers.pop(node).want(wanted=False)
-            self._lots.pop(node, None)
         for link in self._links:
             if link.member.node not in members:
                 self._links.dismiss(link)
@@ -264,7 +267,6 @@ class Mesh:
             if node in self._keepers:
                 self._keepers[node].member = member
                 continue
-            self._lots[node] = self._chance()
             self._keepers[node] = Keeper(
                 member,
                 self._ledger,
@@ -274,9 +276,10 @@ class Mesh:
                 chance=self._chance,
                 backoff=self._settings.backoff_s,
             )
+        self._choosing.keep(members)
 
     def _choose(self) -> None:
-        chosen = wanted(self._keepers, self._callbacks.homes(), self._lots)
+        chosen = self._choosing.wanted(self._callbacks.homes())
         for node, keeper in self._keepers.items():
             keeper.want(wanted=node in chosen)
 
@@ -320,7 +323,10 @@ class Mesh:
         now = asyncio.get_running_loop().time()
         if now - self._drawn_at >= REDRAW_S:
             self._drawn_at = now
-            self._lots = {node: self._chance() for node in self._keepers}
+            self._choosing.redraw()
+            self._choose()
+        away = {node for node, keeper in self._keepers.items() if keeper.away}
+        if self._choosing.pass_over(away, now):
             self._choose()
 
     def _woke(self) -> None:

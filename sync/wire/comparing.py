@@ -5,15 +5,28 @@ every half minute, and what moved here by another link is told within a second.
 """
 
 from collections.abc import Callable, Iterable
+from enum import Enum
 
 from sync.limits import BLOBS_WANTED, HAVE_MS, PLACES
 from sync.log.chain import EMPTY, Head
+from sync.log.kinds import Log
 from sync.log.vector import Place, Vector
 from sync.wire import frames
 from sync.wire.actions import Action, FindBlobs, Recount, Send
 from sync.wire.conduct import VECTORS, Conduct, known
 from sync.wire.held import Held
 from sync.wire.pulling import Pulling
+
+
+class Sight(Enum):
+    """How far a peer has the logs of this very node."""
+
+    UNTOLD = "untold"
+    """It has not said, or has less, or another history."""
+    SAME = "same"
+    """It knows our last entries, and they are those we have."""
+    AHEAD = "ahead"
+    """It has more of them than we have: our store is an old copy."""
 
 
 class Comparing:
@@ -40,6 +53,8 @@ class Comparing:
         self._compared = (b"", b"")
         """Digests of both that were found to differ last; nothing is new while they stay."""
         self._have_at = 0
+        self._whole = False
+        """Whether the peer has told all that it holds."""
 
     def greet(self) -> bytes:
         """Return the digest for HELLO; both sides compare these two and no later ones."""
@@ -60,6 +75,7 @@ class Comparing:
         """The peer says what it holds. Raises `Misconduct`."""
         ours = self._held.digest
         if have.whole:
+            self._whole = True
             self._theirs.clear()
         self._know({(row.author, row.log): Head(seq=row.seq, hash=row.hash) for row in have.heads})
         actions: list[Action] = []
@@ -74,6 +90,16 @@ class Comparing:
             self._conduct.count(VECTORS, now)
             actions += self._all(ask=True)
         return actions + self._pulling.wants(now)
+
+    def sight(self, node: bytes) -> Sight:
+        """How far the peer has the logs of `node`, against how far they are held here."""
+        if not self._whole:
+            return Sight.UNTOLD
+        places = [(node, log.value) for log in Log]
+        heads = [(self._theirs.get(one, EMPTY), self._held.head(one)) for one in places]
+        if any(theirs.seq > ours.seq for theirs, ours in heads):
+            return Sight.AHEAD
+        return Sight.SAME if all(theirs == ours for theirs, ours in heads) else Sight.UNTOLD
 
     def tick(self, now: int) -> list[Action]:
         """Tell what moved here and the peer does not know of; at times, compare everything."""
@@ -119,6 +145,7 @@ class Comparing:
 
     def _agree(self, vector: Vector) -> None:
         """Both sides hold this."""
+        self._whole = True
         self._know(vector)
         for place, head in vector.items():
             self._pulling.told[place] = max(self._pulling.told.get(place, 0), head.seq)

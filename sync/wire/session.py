@@ -36,7 +36,7 @@ from sync.wire.actions import (
 )
 from sync.wire.blob_transfer import Fetching, Giving
 from sync.wire.claims import Claims
-from sync.wire.comparing import Comparing
+from sync.wire.comparing import Comparing, Sight
 from sync.wire.conduct import FRAMES, UNSTORABLE, Conduct, Misconduct
 from sync.wire.heartbeat import Heartbeat
 from sync.wire.held import Held
@@ -174,6 +174,11 @@ class Session:
     def acknowledged(self, place: Place) -> int:
         """Return the last entry of a log that the peer said it holds."""
         return self._theirs.get(place, EMPTY).seq
+
+    @property
+    def knows_us(self) -> Sight:
+        """How far the peer has our own logs, against how far we have them."""
+        return self._comparing.sight(self._us.node) if self.opened else Sight.UNTOLD
 
     # --- what happens ---------------------------------------------------------------------
 

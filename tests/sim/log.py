@@ -80,6 +80,9 @@ class Log:
             one: cut for (one, cut) in (_removed(line) for line in self.lines if line.type == 6)
         }
         (own,) = store.execute("SELECT value FROM local WHERE name = 'node'").fetchone()
+        self.on_hold = (
+            store.execute("SELECT 1 FROM local WHERE name = 'hold'").fetchone() is not None
+        )
         self.own_end = node_name(own) in self.removed
         self.removed.pop(node_name(own), None)  # what it said itself always counts there
         self.counting = [line for line in self.lines if self._counts(line)]

@@ -106,8 +106,7 @@ class Machine:
         node.writer.delays = self.world.commit_delay
         node.writer.died = self.kill
         node.writer.committed = lambda names: self.world.trace(self.name, "commit", names)
-        await node.answers.rule_open()
-        await node.reader.run(node._sweep_blobs)
+        await node.settle()
         self.open = True
         loop = asyncio.get_running_loop()
         self.sweeper = loop.create_task(Sweeper(node.context, node.answers).run())

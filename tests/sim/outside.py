@@ -18,6 +18,7 @@ from sync.net.interfaces import Interface
 from sync.net.ledger import Address, Member
 from sync.net.mesh import Mesh
 from sync.net.watch import Watch
+from tests.sim import template
 from tests.sim.loop import LIFE
 from tests.sim.wire import Net, SimSocket
 
@@ -180,6 +181,7 @@ def installed(net: Net, writer: type) -> Iterator[None]:
             ("node.fleet.network.Mesh", partial(Mesh, clocks=clocks)),
             ("sync.net.mesh.Watch", partial(Watch, read=read)),
             ("node.process.Writer", writer),
+            ("node.birth.here", template.here),
         ):
             stack.enter_context(mock.patch(target, stand_in))
         yield

@@ -77,9 +77,7 @@ class Runner:
             result.seconds = time.process_time() - began
         except BaseException:  # noqa: BLE001 -- told to the parent, whatever it was
             text = traceback.format_exc()
-            result = Result(
-                seed=seed, faults=[f"the run failed:\\n{text}"], sometimes={}, digest=""
-            )
+            result = Result(seed=seed, faults=[f"the run failed:\n{text}"], sometimes={}, digest="")
         shutil.rmtree(folder, ignore_errors=True)
         with os.fdopen(pipe, "wb") as out:
             out.write(msgspec.msgpack.encode(result))

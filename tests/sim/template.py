@@ -14,6 +14,7 @@ from unittest import mock
 
 import msgspec
 
+from node.birth import Birth
 from node.fleet import addresses
 from node.identity import KEY_FILE
 from sync.log.entry import NodeKey
@@ -40,11 +41,23 @@ def host(name: str) -> str:
     return f"10.0.0.{NAMES.index(name) + 1}"
 
 
+MOVED: set[str] = set()
+"""Directories that lie where no copy can look like the first: on another disk."""
+
+
+def here(home: Path) -> Birth:
+    """Where a directory lies, which a crash does not change."""
+    name = home.name.partition(".")[0]
+    number = NAMES.index(name) + 1 + 100 * (str(home) in MOVED)
+    return Birth(machine=name, folder=number, store=number)
+
+
 def make(folder: Path, size: int) -> Template:
     """Make a fleet of so many machines."""
     chance = random.Random(size)
     with (
         mock.patch("os.urandom", chance.randbytes),
+        mock.patch("node.birth.here", here),
         mock.patch("node.founding.create_key", lambda home: _key(home, chance.randbytes(32))),
     ):
         return asyncio.run(_make(folder, NAMES[:size]))

@@ -184,6 +184,7 @@
  * @property {FleetView} fleet
  * @property {Counts} counts
  * @property {string[]} banners
+ * @property {number | null} restored
  *
  * @typedef {object} Change
  * @property {number} n

@@ -110,6 +110,7 @@ export const wire = {
   takeBack: (id) => call("DELETE", `${ask(id)}/votes/mine`),
   /** @param {string} id @param {boolean} read */
   markRead: (id, read) => call("PUT", `${ask(id)}/read`, { read }),
+  putAwayRestored: () => call("DELETE", "/api/restored"),
 
   /** @param {string} token @param {string} name @param {string | null} passphrase
    * @returns {Promise<T.SignedIn>} */

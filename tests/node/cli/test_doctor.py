@@ -46,7 +46,7 @@ def test_a_store_that_is_not_brought_in_is_a_warning(home: Path) -> None:
     assert found.remedy
 
 
-HELD = 'INSERT INTO local VALUES (\'hold\', \'{"sign": "copied", "at": 1}\')'
+HELD = """INSERT INTO local VALUES ('hold', cast('{"sign":"copied","at":1}' AS BLOB))"""
 FORKED = (
     "INSERT INTO fork SELECT fleet.value, node.value, 0, 1, x'', x'', x'', x'', 1"
     " FROM local AS fleet, local AS node WHERE fleet.name = 'fleet' AND node.name = 'node'"
