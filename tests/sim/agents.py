@@ -242,7 +242,7 @@ class Gate(Client):
             return False
         said = await self._hook("PermissionRequest", invocation, shown)
         decision = (said or {}).get("hookSpecificOutput", {}).get("decision", {})
-        allowed = decision.get("behavior") == "allow"
+        allowed: bool = decision.get("behavior") == "allow"
         self.trace("gate", invocation, allowed, str(decision.get("message"))[:50])
         if allowed:
             release.check_gate(self.world, self.machine, self.session, shown, invocation)
