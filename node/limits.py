@@ -75,6 +75,9 @@ EVENTS_KEPT: Final = 10_000
 CLOSED_SHOWN: Final = 100
 """Closed asks in the page's snapshot; older ones are read one by one."""
 
+UNREAD_COUNTED: Final = 1_000
+"""The latest notes among which unread ones are counted, at every change: older ones are past."""
+
 OPEN_SHOWN: Final = 500
 """Open asks in one snapshot; more than this nobody reads in one list."""
 

@@ -181,19 +181,21 @@ class Reading:
 
     async def listing(self, *, closed: bool, project: str | None) -> list[dict[str, Any]]:
         """Rows for `askmesh list`, newest first."""
-        where = "1" if closed else "state IN ('waiting', 'posted')"
-        if project is not None:
-            where += " AND project = ?"
+        # Each of these is read from an index, newest first.
+        conditions = ["1"] if closed else ["state = 'waiting'", "state = 'posted'"]
+        more = "" if project is None else " AND project = ?"
         values = () if project is None else (project,)
+        newest = f"ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}"
 
         def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             looking = Looking(self.context, connection, None)
-            found = select(
-                connection,
-                f"{where} ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}",
-                values,
-            )
-            return [as_object(looking.ask(row)) for row in found]
+            found = [
+                row
+                for condition in conditions
+                for row in select(connection, f"{condition}{more} {newest}", values)
+            ]
+            found.sort(key=lambda row: (row.created, row.number), reverse=True)
+            return [as_object(looking.ask(row)) for row in found[: limits.OPEN_SHOWN]]
 
         return await self.context.reader.run(read)
 

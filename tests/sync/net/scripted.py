@@ -43,6 +43,10 @@ class Script:
         self.keeps.append(kept)
         return [Send(frame=b"ack")]
 
+    def froze(self, kept: Kept, now: int) -> list[Action]:
+        del kept, now
+        return []
+
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         del wanted, now
         self.reads.append(len(entries))
