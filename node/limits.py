@@ -62,6 +62,10 @@ RETENTION_BATCHES: Final = 10
 RETENTION_PAUSE_MS: Final = 1_000
 """Before the next look while more is due: a year of texts takes minutes in the background."""
 
+RETENTION_PACK_MS: Final = 7 * 86_400_000
+"""How much older entries are than texts are kept before they are packed: by then nearly all
+that was said with them is over as well."""
+
 RETENTION_JUMP_MS: Final = 7 * 86_400_000
 """After a longer gap between two looks nothing is erased for a day: the clock may be wrong."""
 

@@ -6,7 +6,7 @@ from functools import partial
 from node import limits
 from node.desk.context import Context
 from node.desk.erasing import wipe_blobs
-from node.store import retention
+from node.store import packing, retention
 from node.store.transaction import Transaction
 from sync.limits import DAY_MS
 
@@ -44,9 +44,22 @@ class Retention:
                 await asyncio.sleep(0)
             if asks:
                 await wipe_blobs(context)
-            if len(asks) == most:
+            if len(asks) == most or await self._packed(before - limits.RETENTION_PACK_MS):
                 self._due = now_here + limits.RETENTION_PAUSE_MS
         return now + self._due - now_here
+
+    async def _packed(self, before: int) -> bool:
+        """Use the place of what went long ago; return whether there may be more of it."""
+        for _ in range(limits.RETENTION_BATCHES):
+            job = partial(_pack, before=before)
+            if not await self._context.writer.run("pack", job):
+                return False
+            await asyncio.sleep(0)
+        return True
+
+
+def _pack(transaction: Transaction, *, before: int) -> bool:
+    return packing.pack(transaction.connection, before)
 
 
 def _trusted(transaction: Transaction, *, now: int) -> bool:

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from node.founding import Opened
-from node.store import membership_tables, receive, retention
+from node.limits import RETENTION_PACK_MS
+from node.store import membership_tables, packing, receive, retention
 from node.store.connection import STORE_FILE, erase_traces
 from node.store.erasing import WORDLESS_BYTES
 from node.store.transaction import Transaction
@@ -109,6 +110,12 @@ class Year:
                 with self._job() as transaction:
                     retention.let_go(transaction.connection, due[start : start + BATCH])
                 self._longest = max(self._longest, (time.perf_counter() - begun) * 1000)
+        more = bool(self.keep_days)
+        while more:
+            begun = time.perf_counter()
+            with self._job() as transaction:
+                more = packing.pack(transaction.connection, before - RETENTION_PACK_MS)
+            self._longest = max(self._longest, (time.perf_counter() - begun) * 1000)
         erase_traces(connection)
 
     def sizes(self) -> Sizes:
