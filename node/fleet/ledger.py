@@ -36,6 +36,9 @@ class StoreLedger:
         self._context = context
         self._answers = answers
         self._members_changed = members_changed
+        self._over: set[exchange.Named] = set()
+        """Blobs that are lacking and belong here no more, in the fleet of `_over_of`."""
+        self._over_of = b""
 
     @property
     def node(self) -> bytes:
@@ -140,9 +143,15 @@ class StoreLedger:
 
     async def missing_blobs(self, limit: int) -> list[bytes]:
         """Blobs that asks name and that are not here."""
-        return await self._context.reader.run(
-            lambda connection: exchange.missing_blobs(connection, self._context.blobs, limit)
-        )
+        if self._over_of != self.fleet:
+            self._over_of, self._over = self.fleet, set()
+        over = self._over
+
+        def read(connection: sqlite3.Connection) -> list[bytes]:
+            here = self._context.blobs.names()
+            return exchange.missing_blobs(connection, here, over, limit)
+
+        return await self._context.reader.run(read)
 
     async def farewell(self, node: bytes) -> list[Entry]:
         """What proves to a removed node that it was removed."""
