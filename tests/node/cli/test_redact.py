@@ -76,7 +76,7 @@ def test_how_long_texts_are_kept_is_said_and_has_limits(signed_in: Command) -> N
     )
     refused = signed_in.up("--keep-texts", "3")
     assert (refused.code, "cannot be kept for 3 days" in refused.err) == (1, True)
-    assert "--keep-texts 30" in signed_in.up("--keep-texts", "30").out
+    assert "--keep-texts 30" in signed_in.up("--keep-texts", "30").err
     assert signed_in.run("down").code == 0
     assert signed_in.up("--keep-texts", "0").code == 0
     assert "kept for ever" in signed_in.run("status").out
