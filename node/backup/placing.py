@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from node.backup.private import COPY, STAGED, sweep, sync_folder
-from node.bridge.paths import PLACING, READY
 from node.birth import STARTS_FILE
+from node.bridge.paths import PLACING, READY
 from node.config import FACTS_FILE, SETTINGS_FILE
 from node.identity import KEY_FILE
 from node.store.blobs import FOLDER
