@@ -45,7 +45,7 @@ from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
-from node.store import hold
+from node.store import exchange, hold
 from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Transaction
@@ -64,7 +64,6 @@ HELD_BY_ANOTHER = 5
 TOKEN_BYTES = 4096
 BOOT_BYTES = 8
 """Names a run of the program to the other machines."""
-BLOBS_NAMED = "SELECT blob FROM ask WHERE blob IS NOT NULL"
 SWITCH_S = 0.0002
 """The writer gives the interpreter up at every statement and must get it back soon; at the
 default of 5 ms a busy event loop would hold up each of a dozen statements of a job."""
@@ -94,6 +93,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     bind: str | None = None
     no_mdns: bool = False
     name: str | None = None
+    keep_texts: int | None = None
     create: bool = False
     sign_in_fd: int | None = None
 
@@ -104,6 +104,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             "web_port": self.web_port,
             "bind": self.bind,
             "name": self.name,
+            "keep_texts": self.keep_texts,
             "mdns": False if self.no_mdns else None,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -197,7 +198,11 @@ class Node:
             stored=self._stored,
             stop_point=seams.stop_point,
         )
-        ways = Ways(web_port=self.settings.web_port, mdns_wanted=self.settings.mdns)
+        ways = Ways(
+            web_port=self.settings.web_port,
+            mdns_wanted=self.settings.mdns,
+            keep_texts_days=self.settings.keep_texts,
+        )
         self.sight = LinkSight(ways)
         self.reader = Reader(self.home)
         self.context = Context(
@@ -212,6 +217,7 @@ class Node:
             random=seams.random,
             limits=seams.limits,
             started=opened.clock.now(),
+            keep_texts_days=self.settings.keep_texts,
             fleet=self.sight,
         )
 
@@ -282,6 +288,12 @@ class Node:
         self.gate = gate = GateDesk(self.context, rules)
         self.socket = AgentSocket(str(self.home), agents, partial(handle, gate), version=VERSION)
 
+    async def settle(self) -> None:
+        """Make up for what the last run left, before anything new can come."""
+        await self.writer.run("restored", make_up_alone)
+        await self.answers.rule_open()
+        await self.reader.run(self._sweep_blobs)
+
     async def serve(self) -> None:
         """Serve until SIGTERM or SIGINT, then stop in order."""
         stop = asyncio.Event()
@@ -292,9 +304,7 @@ class Node:
         page = PageListener(make_app(self.person_desk, port=port, check_rules=check), port)
         sweeper: asyncio.Task[None] | None = None
         try:
-            await self.writer.run("restored", make_up_alone)
-            await self.answers.rule_open()
-            await self.reader.run(self._sweep_blobs)
+            await self.settle()
             await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context, self.answers).run())
@@ -324,11 +334,11 @@ class Node:
             "web_port": port,
             "url": f"http://127.0.0.1:{port}/",
             "started": self.context.started,
+            "keep_texts_days": self.settings.keep_texts,
         }
 
     def _sweep_blobs(self, connection: sqlite3.Connection) -> None:
-        named = {bytes(blob) for (blob,) in connection.execute(BLOBS_NAMED)}
-        self.context.blobs.sweep(named.__contains__)
+        self.context.blobs.sweep(exchange.wanted_blobs(connection).__contains__)
 
     def _recovered(self, transaction: Transaction) -> None:
         """The recovery words were used: no approval that is open may be decided any more."""

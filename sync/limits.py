@@ -40,6 +40,12 @@ NAME_CHARACTERS: Final = 64
 PROJECT_CHARACTERS: Final = 300
 """A canonical repository id or a path."""
 
+REDACTED_ENTRIES: Final = 32
+"""Entries that an erasing names: with 200 heads beside them they stay below `FACTS_BYTES`."""
+
+WIPED_AT_ONCE: Final = 64
+"""Files of blobs removed in one go: they are written over first, 4 MiB each at most."""
+
 ANSWER_CHARACTERS: Final = 16_000
 """A person's free text; it returns to the agent whole."""
 
@@ -75,6 +81,15 @@ FULL_MESH: Final = 16
 
 LINKS_DIALLED: Final = 4
 """Links each node of a larger fleet dials; as many come in: news reaches 200 nodes in 8 hops."""
+
+HOMES_DIALLED: Final = 16
+"""Homes of open asks dialled besides: as many as a full mesh; the others' asks are relayed."""
+
+PASSED_SLOWLY_S: Final = 15.0
+"""How often a node that reached nobody of all tries another one: four a minute, as in backoff."""
+
+SURPLUS_S: Final = 60.0
+"""How long after a draw the links of the one before last: the new ones are there by then."""
 
 REDRAW_S: Final = 3600.0
 """How long a larger fleet keeps its random links: no part of it stays apart for long."""

@@ -6,9 +6,9 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import Invalid, NotFound
-from web.desk import Ballot, Desk
+from web.desk import Ballot, Desk, Erasing
 from web.limits import ID_CHARACTERS, VOTE_WAIT_S
-from web.messages import Mark, Marked, Nothing
+from web.messages import Done, Mark, Marked, Nothing
 from web.replies import VIEWER, Handler, body, carried_through, reply
 
 _ID: Final = re.compile(rf"[0-9A-Za-z-]{{1,{ID_CHARACTERS}}}")
@@ -28,6 +28,8 @@ class AskRoutes:
             "vote": self.vote,
             "take_back": self.take_back,
             "mark": self.mark,
+            "put_away_restored": self.put_away_restored,
+            "redact": self.redact,
         }
 
     async def state(self, request: web.Request) -> web.StreamResponse:
@@ -57,6 +59,18 @@ class AskRoutes:
         wanted = await body(request, Mark)
         marked = self._desk.mark_read(request[VIEWER], ask_id(request), read=wanted.read)
         return reply(Marked(ask=await carried_through(marked)))
+
+    async def put_away_restored(self, request: web.Request) -> web.StreamResponse:
+        """Put the notice of a restore away."""
+        await body(request, Nothing)
+        await carried_through(self._desk.put_away_restored(request[VIEWER]))
+        return reply(Done())
+
+    async def redact(self, request: web.Request) -> web.StreamResponse:
+        """Have a text erased everywhere."""
+        wanted = await body(request, Erasing)
+        redacted = self._desk.redact(request[VIEWER], ask_id(request), wanted)
+        return reply(Marked(ask=await carried_through(redacted)))
 
 
 def ask_id(request: web.Request) -> str:

@@ -50,6 +50,15 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How long to wait for the home's ruling before replying; at most 30."""
 
 
+class Erasing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """That the text of an ask is to be erased everywhere, for good."""
+
+    confirm: str
+    """The ask's id, typed by the person."""
+    reason: str | None = None
+    """Why; this is kept, and everyone of the fleet reads it."""
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session just made. `secret` goes into the cookie and is stored only as a hash."""
 
@@ -193,6 +202,14 @@ class Desk(Protocol):
 
     async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> AskView:
         """Mark a note or a result as read, or unread again."""
+        ...
+
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        """A person has read that this machine was restored. Nothing to put away is no error."""
+        ...
+
+    async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> AskView:
+        """Have every word on an ask erased on all machines, for good. Owners only."""
         ...
 
     async def rules(self, viewer: Viewer) -> RulesView | None:

@@ -194,7 +194,7 @@ class PassphraseSet(Given, frozen=True, kw_only=True):
 
 
 class Marked(Given, frozen=True, kw_only=True):
-    """The note or result as it stands now."""
+    """The ask, note or result as it stands now."""
 
     ask: AskView
 

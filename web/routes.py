@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from web import messages
-from web.desk import Ballot
+from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, SMALL_BODY_BYTES
 from web.views import (
     AskDetail,
@@ -221,6 +221,24 @@ _ASKS: Final = (
         summary="Mark a note or a result as read, or as unread again.",
         grants=True,
         takes=messages.Mark,
+        gives=(messages.Marked,),
+    ),
+    Route(
+        name="put_away_restored",
+        method="DELETE",
+        path="/api/restored",
+        summary="Put away the notice that this machine was restored from a backup.",
+        grants=True,
+        takes=messages.Nothing,
+        gives=(messages.Done,),
+    ),
+    Route(
+        name="redact",
+        method="POST",
+        path="/api/asks/{id}/erasing",
+        summary="Have the text of an ask erased on every machine, for good. Owners only.",
+        grants=True,
+        takes=Erasing,
         gives=(messages.Marked,),
     ),
 )

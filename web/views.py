@@ -4,9 +4,11 @@ Times are Unix milliseconds of the node's judging clock; compare them with `Stat
 never with the viewer's own clock.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
 
@@ -36,18 +38,6 @@ class RuleView(View, frozen=True, kw_only=True):
 
     name: str
     version: str
-
-
-class CallSummary(View, frozen=True, kw_only=True):
-    """The call an approval is about, in one line."""
-
-    tool: str
-    summary: str
-    cwd: str
-    size: int
-    """Bytes of the canonical call."""
-    here: bool
-    """Whether the blob is on this node and matches its hash."""
 
 
 class CardView(View, frozen=True, kw_only=True):
@@ -98,6 +88,15 @@ class ResolvedView(View, frozen=True, kw_only=True):
     at: int
 
 
+class ErasedView(View, frozen=True, kw_only=True):
+    """That the words of an ask are gone, from this machine at least."""
+
+    by: str | None
+    """The owner who had them erased everywhere; null: they are only kept for so long."""
+    at: int | None
+    reason: str | None
+
+
 class AskView(View, frozen=True, kw_only=True):
     """One ask, as a row of the inbox."""
 
@@ -133,27 +132,8 @@ class AskView(View, frozen=True, kw_only=True):
     resolved: ResolvedView | None
     read: bool
     """Marked as read (a note or result that was dismissed)."""
-
-
-class FileView(View, frozen=True, kw_only=True):
-    """A file the call would change, as it was when the call was shown."""
-
-    path: str
-    sha256: str | None
-    """None: the file did not exist."""
-
-
-class CallView(View, frozen=True, kw_only=True):
-    """The exact call: what is released is what is shown."""
-
-    tool: str
-    arguments: Any
-    cwd: str
-    files: list[FileView]
-    diff: str | None
-    canonical: str
-    """The RFC 8785 text whose digest is compared when the call comes back."""
-    digest: str
+    erased: ErasedView | None = None
+    """Set where its words cannot be read any more."""
 
 
 class HistoryLine(View, frozen=True, kw_only=True):
@@ -325,6 +305,7 @@ class Counts(View, frozen=True, kw_only=True):
     needs_me: int
     open: int
     unread: int
+    """Of the latest thousand notes and results."""
 
 
 class Me(View, frozen=True, kw_only=True):
@@ -359,6 +340,8 @@ class State(View, frozen=True, kw_only=True):
     fleet: FleetView
     counts: Counts
     banners: list[str]
+    restored: int | None = None
+    """This machine was put back to a copy of that time; null once a person put that away."""
 
 
 class Change(View, frozen=True, kw_only=True):

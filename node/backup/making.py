@@ -21,6 +21,7 @@ from node.backup.sealed import SALT_BYTES, Sealing
 from node.config import SETTINGS_FILE
 from node.identity import KEY_FILE, load_key
 from node.store.connection import STORE_FILE, failure, open_reader
+from node.store.migrations import MIGRATIONS, applied
 from node.version import VERSION
 from sync.errors import Conflict, StoreError, StoreFull
 
@@ -96,6 +97,13 @@ def _copy_store(home: Path, path: Path, told: Told) -> sqlite3.Connection:
         _check_whole(copied)
     except sqlite3.Error as error:
         raise _not_copied(error) from None
+    if set(applied(copied)) != set(MIGRATIONS):
+        copied.close()
+        raise StoreError(
+            "The store was written by another version of askmesh, so no backup was made of it.",
+            hint="Start the node once with this version (`askmesh down`, `askmesh up`), or back"
+            " up with the version that wrote it.",
+        )
     return copied
 
 

@@ -5,6 +5,7 @@ pass for a line of ours.
 """
 
 import json
+from datetime import datetime
 from typing import Any, Final
 
 from node.cli.durations import ago, span
@@ -42,6 +43,7 @@ def ask_lines(detail: dict[str, Any], now: int) -> list[str]:
         visible_line(f"{ask['short']}  {ask['kind']}  {ask['title']}"),
         RULE,
         visible_line(ask["card"]["sentence"]),
+        *_erased(ask),
         *_facts(ask, now),
     ]
     if ask["detail"]:
@@ -94,6 +96,18 @@ def _facts(ask: dict[str, Any], now: int) -> list[str]:
     return [visible_line(line) for line in lines]
 
 
+def _erased(ask: dict[str, Any]) -> list[str]:
+    """That its words are gone, and why; an older node does not say."""
+    erased = ask.get("erased")
+    if erased is None:
+        return []
+    if erased["by"] is None:
+        return ["Its text is not kept on this machine any more (askmesh status says how long)."]
+    why = f": {erased['reason']}" if erased["reason"] else "."
+    day = datetime.fromtimestamp(erased["at"] / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    return [visible_line(f"The text was erased by {erased['by']} on {day}{why}")]
+
+
 def _options(options: Rows) -> list[str]:
     lines: list[str] = []
     for number, option in enumerate(options, 1):
@@ -104,7 +118,7 @@ def _options(options: Rows) -> list[str]:
 
 def _call(ask: dict[str, Any], call: dict[str, Any] | None) -> list[str]:
     if call is None:
-        if ask["call"] is None:
+        if ask["call"] is None or ask.get("erased"):
             return []
         return [
             "",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from node.cli.finding import Finding
+from node.store import derive, hold
 from node.store.connection import STORE_FILE, WAL_LIMIT
 from node.store.migrations import MIGRATIONS, applied
 
@@ -67,6 +68,7 @@ def store(home: str) -> Iterator[Finding]:
                 for name in ("page_count", "freelist_count")
             )
             had = applied(connection)
+            waits = [] if set(MIGRATIONS) - set(had) else list(_held_back(connection))
     except sqlite3.Error as error:
         yield Finding(about="store", level="fault", what=f"{path}: {error}.", remedy=DAMAGED)
         return
@@ -78,6 +80,17 @@ def store(home: str) -> Iterator[Finding]:
         yield Finding(about="store", level="fault", what=f"{path.name}: {line}.", remedy=DAMAGED)
     yield from _log(home)
     yield from _schema(had)
+    yield from waits
+
+
+def _held_back(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Whether this machine may decide: it may not where its data looks copied or put back."""
+    local = dict(connection.execute("SELECT name, value FROM local"))
+    fleet, node = local.get(derive.FLEET, b""), local.get(derive.NODE, b"")
+    why = hold.silenced(connection, fleet, node)
+    if why is not None:
+        remedy = "askmesh node rejoin" if why == hold.FORKED else "askmesh node go"
+        yield Finding(about="history", level="fault", what=why, remedy=remedy)
 
 
 def _size(home: str, suffix: str) -> int | None:

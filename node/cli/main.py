@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "resolve": "node.cli.ask:resolve",
     "withdraw": "node.cli.ask:withdraw",
     "answer": "node.cli.answer:answer",
+    "redact": "node.cli.redact:redact",
     "status": "node.cli.status:status",
     "doctor": "node.cli.doctor:doctor",
     "verify": "node.cli.verify:verify",

@@ -17,6 +17,7 @@ from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.views import Looking
 from node.desk.votes import final_votes, standing_votes, taken_back, unruled, words_of
+from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
 from sync.decide.card_state import GONE, HomeState
@@ -33,6 +34,7 @@ from web.views import AskView, VoteReceipt
 _log = logging.getLogger("askmesh.answers")
 
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
+YES = frozenset({Decision.ALLOW, Decision.ANSWER})
 OPEN_OWN = (
     "SELECT hash FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
     " AND (ruling IS NULL OR ruling IN ('accepted', 'counted'))"
@@ -189,6 +191,7 @@ class Answers:
         self._check_home(transaction, row, viewer)
         if row.state != AskState.WAITING.value:
             raise self.closed(transaction.connection, row, viewer)
+        self._check_words(transaction.connection, row, Decision(ballot.decision))
         check_ballot(
             Kind(row.kind),
             decision=Decision(ballot.decision),
@@ -201,6 +204,16 @@ class Answers:
             raise Conflict(
                 "This ask has changed since it was shown to you; nothing was recorded.",
                 hint="Read it again, then answer.",
+            )
+
+    def _check_words(self, connection: sqlite3.Connection, row: AskRow, decision: Decision) -> None:
+        """Refuse to say yes to what cannot be read, and anything to what is about to end."""
+        if erasing.redacted(connection, row.id) is not None:
+            raise Conflict("An owner had its text erased, so nobody can answer it any more.")
+        if decision in YES and not words(connection, row).here:
+            raise Conflict(
+                "Its text is not on this machine, so it cannot be answered from here.",
+                hint="Answer where it can be read.",
             )
 
     def _check_home(self, transaction: Transaction, row: AskRow, viewer: Viewer) -> None:

@@ -1,12 +1,14 @@
 """The persons' desk: implements `web.desk.Desk`. Agents have no way to reach it."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Literal
 
-from node.desk import persons
+from node.desk import erasing, persons
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.desk.reading import Reading
+from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
@@ -17,7 +19,7 @@ from sync.decide.people import Act, may
 from sync.errors import Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
-from web.desk import Ballot, NewSession, SignIn, Viewer
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.views import (
     AskDetail,
     AskView,
@@ -173,6 +175,14 @@ class PersonDesk:
             return Looking(self._context, transaction.connection, viewer.person).ask(row)
 
         return await self._context.writer.run("mark", job)
+
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        """A person has read it."""
+        await self._context.writer.run("restored_seen", partial(put_away, viewer=viewer))
+
+    async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> AskView:
+        """Have a text erased."""
+        return await erasing.redact(self._context, viewer, ask_id, wanted)
 
     async def rules(self, viewer: Viewer) -> RulesView | None:  # noqa: ARG002 -- proves a session
         """The rules in force."""

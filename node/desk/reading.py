@@ -9,20 +9,21 @@ from typing import Any
 import msgspec
 
 from node import limits
+from node.desk import restored
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.rules_store import RulesStore
 from node.desk.views import Looking, as_object
+from node.store import erasing
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import NotFound
+from web.call_views import CallView, FileView
 from web.desk import Viewer
 from web.views import (
     AskDetail,
-    CallView,
     Change,
-    FileView,
     HistoryLine,
     Me,
     NodeView,
@@ -71,6 +72,7 @@ class Reading:
                     *banners(connection, looking.now),
                     *conflicts(connection, looking.viewer),
                 ],
+                restored=restored.copied(connection),
             )
 
         return await self.context.reader.run(read)
@@ -179,19 +181,21 @@ class Reading:
 
     async def listing(self, *, closed: bool, project: str | None) -> list[dict[str, Any]]:
         """Rows for `askmesh list`, newest first."""
-        where = "1" if closed else "state IN ('waiting', 'posted')"
-        if project is not None:
-            where += " AND project = ?"
+        # Each of these is read from an index, newest first.
+        conditions = ["1"] if closed else ["state = 'waiting'", "state = 'posted'"]
+        more = "" if project is None else " AND project = ?"
         values = () if project is None else (project,)
+        newest = f"ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}"
 
         def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             looking = Looking(self.context, connection, None)
-            found = select(
-                connection,
-                f"{where} ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}",
-                values,
-            )
-            return [as_object(looking.ask(row)) for row in found]
+            found = [
+                row
+                for condition in conditions
+                for row in select(connection, f"{condition}{more} {newest}", values)
+            ]
+            found.sort(key=lambda row: (row.created, row.number), reverse=True)
+            return [as_object(looking.ask(row)) for row in found[: limits.OPEN_SHOWN]]
 
         return await self.context.reader.run(read)
 
@@ -223,7 +227,7 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
-                "banners": banners(connection, looking.now),
+                "banners": banners(connection, looking.now) + restored.words(connection),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }
@@ -268,6 +272,10 @@ def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> li
     if row.resolved_at is not None:
         what = "done" if row.resolved_ok else "failed"
         lines.append(HistoryLine(at=row.resolved_at, what=what, who=row.agent, text=text.outcome))
+    said = erasing.redacted(connection, row.id)
+    if said is not None:
+        who = looking.name_of(said.person) or ""
+        lines.append(HistoryLine(at=said.at, what="text erased", who=who, text=said.reason or ""))
     return lines
 
 

@@ -5,18 +5,23 @@ allowed: none of it may be decided or handed over any more. A question loses not
 staying open.
 """
 
+import sqlite3
 import time
 
 import msgspec
 
-from node.backup.mark import RESTORED, Mark
+from node.backup.mark import RESTORED, RESTORED_FROM, Mark, banner
+from node.desk import persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.rows import select
 from node.store.hold import HOLD
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Outcome
 from sync.decide.handover import WHY_RESTORED, Void
+from sync.decide.people import Act, may
+from sync.errors import NotAllowed
 from sync.log.facts import FinalText
+from web.desk import Viewer
 
 OPEN = "kind = 'approval' AND state = 'waiting' AND home = ? AND fleet = ?"
 UNUSED = "kind = 'approval' AND state = 'closed' AND outcome = 'allowed' AND home = ? AND fleet = ?"
@@ -69,6 +74,34 @@ def count_on(transaction: Transaction) -> None:
     )
     if last > int.from_bytes(transaction.value("number") or b"", "big"):
         transaction.keep("number", int(last).to_bytes(8, "big"))
+
+
+def put_away(transaction: Transaction, *, viewer: Viewer) -> None:
+    """A person has read that this node was restored. Raises `NotAllowed`."""
+    if not may(persons.everyone(transaction.connection).get(viewer.person), Act.ANSWER):
+        raise NotAllowed("You may see this, but not put it away.")
+    transaction.keep(RESTORED_FROM, None)
+    transaction.change("node", transaction.identity.name)
+
+
+def copied(connection: sqlite3.Connection) -> int | None:
+    """Return of what time the copy was; None once a person has put the notice away."""
+    mark = banner(connection)
+    return None if mark is None else mark.when
+
+
+def words(connection: sqlite3.Connection) -> list[str]:
+    """Return the same for a terminal."""
+    mark = banner(connection)
+    if mark is None:
+        return []
+    return [
+        (
+            f"This machine was restored from a copy of {day(mark.when)}, by {mark.by}. Approvals"
+            " that were open then are withdrawn, and what was allowed and not used is void."
+            " On the page this can be put away."
+        )
+    ]
 
 
 def day(at: int) -> str:

@@ -109,6 +109,11 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str = ""
 
     @property
+    def here(self) -> bool:
+        """Whether what was asked can be read."""
+        return self.ask is not None or self.note is not None
+
+    @property
     def detail(self) -> str:
         """The detail of whichever kind it is."""
         body = self.ask or self.note

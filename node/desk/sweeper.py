@@ -10,12 +10,14 @@ import logging
 import sqlite3
 from functools import partial
 
+from node.desk import erasing
 from node.desk.answers import Answers
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.far import last_heard
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
+from node.desk.retention import Retention
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
 from node.store import receive
@@ -48,6 +50,7 @@ class Sweeper:
         self._answers = answers
         self._told: set[str] = set()
         self._tidied = 0
+        self._retention = Retention(context)
 
     async def run(self) -> None:
         """Sweep until cancelled; a store that fails is tried again at the next look."""
@@ -78,6 +81,10 @@ class Sweeper:
         if held is not None:
             moments.append(now + held)
         await self._tell_passed(now)
+        await erasing.wipe_blobs(context)
+        retained = await self._retention.step(now)
+        if retained is not None:
+            moments.append(retained)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
@@ -109,7 +116,7 @@ class Sweeper:
             for (moment,) in connection.execute(sql, (now,))
             if moment is not None
         ]
-        return bool(open_due or unused), moments
+        return bool(open_due or unused or erasing.left_open(connection, here)), moments
 
     async def _rule_left(self, now: int) -> int | None:
         """Rule on votes that a full disk left without a ruling; return when one is due."""
@@ -148,6 +155,7 @@ class Sweeper:
             return
         now = transaction.now
         here = transaction.identity.name
+        erasing.close_erased(transaction)
         for row in select(
             transaction.connection,
             "state = 'waiting' AND deadline <= ? AND home = ? LIMIT 500",

@@ -70,9 +70,9 @@ class Taking:
         return row
 
     def _refused(self, connection: sqlite3.Connection, ask: str, rules: Rules) -> bool | None:
-        """Whether the rules refuse an allowed call by now; None when it is not allowed."""
+        """Whether the rules refuse an allowed call by now; None: none waits to be handed over."""
         row = followed(connection, ask)
-        if row is None or row.outcome != Outcome.ALLOWED.value:
+        if row is None or row.outcome != Outcome.ALLOWED.value or row.state != "closed":
             return None
         if row.blob is None:
             return False

@@ -13,17 +13,19 @@ from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
 from node.desk.votes import final_votes, standing_votes
+from node.store import erasing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.quorum import counted
 from sync.decide.vote import Decision, Ruling
+from web.call_views import CallSummary
 from web.views import (
     AskView,
-    CallSummary,
     CardView,
     Counts,
+    ErasedView,
     FinalView,
     HandoverView,
     MachineView,
@@ -85,7 +87,8 @@ class Looking:
     def ask(self, row: AskRow) -> AskView:
         """Return one ask as it is shown."""
         text = words(self.connection, row)
-        shown = self._card(row, text)
+        erased = self._erased(row, text)
+        shown = self._card(row, text, erased)
         return AskView(
             id=row.id,
             short=self.context.short(row.id),
@@ -117,6 +120,7 @@ class Looking:
             handover=self._handover(row),
             resolved=_resolved(row, text),
             read=self._read(row),
+            erased=erased,
         )
 
     def machine(self, node: str) -> MachineView:
@@ -158,9 +162,10 @@ class Looking:
         ).fetchone()
         viewer = self.viewer.id if self.viewer else ""
         (unread,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'posted' AND NOT EXISTS"
-            " (SELECT 1 FROM mark WHERE mark.ask = ask.id AND person = ? AND read)",
-            (viewer,),
+            "SELECT count(*) FROM (SELECT id FROM ask WHERE state = 'posted'"
+            " ORDER BY created DESC LIMIT ?) WHERE NOT EXISTS"
+            " (SELECT 1 FROM mark WHERE mark.ask = id AND person = ? AND read)",
+            (limits.UNREAD_COUNTED, viewer),
         ).fetchone()
         return Counts(needs_me=self._needs_me(gone), open=waiting, unread=unread)
 
@@ -176,6 +181,7 @@ class Looking:
             " AND (deadline IS NULL OR deadline > ?)"
             " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
             " AND home NOT IN (SELECT value FROM json_each(?))"
+            " AND id NOT IN (SELECT ask FROM redaction)"
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
             "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
             "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
@@ -225,9 +231,21 @@ class Looking:
         ).fetchone()
         return bool(mine)
 
-    def _card(self, row: AskRow, text: Words) -> CardView:
+    def _erased(self, row: AskRow, text: Words) -> ErasedView | None:
+        """Whether its words are gone, and by whom: no one's, where they were only kept so long."""
+        if text.here:
+            return None
+        said = erasing.redacted(self.connection, row.id)
+        if said is None:
+            return ErasedView(by=None, at=None, reason=None)
+        return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
+
+    def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
         facts = msgspec.structs.replace(
-            self._facts(row, text), on_hold=self.silenced, disputed=self.disputed(row)
+            self._facts(row, text),
+            on_hold=self.silenced,
+            disputed=self.disputed(row),
+            erased=erased.by if erased else None,
         )
         shown: Card = card(facts, self.viewer, self.now)
         return CardView(
@@ -254,7 +272,7 @@ class Looking:
             home_seen=sight.at,
             home_seen_by=sight.by,
             speaks_here=self.speaks,
-            call_here=row.blob is None or self.context.blobs.has(row.blob),
+            call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
             role=row.role,
             needed=row.needed,
             counted=self._counted(row),

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-from node.desk import holding
+from node.desk import erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -36,6 +36,9 @@ class StoreLedger:
         self._context = context
         self._answers = answers
         self._members_changed = members_changed
+        self._over: set[exchange.Named] = set()
+        """Blobs that are lacking and belong here no more, in the fleet of `_over_of`."""
+        self._over_of = b""
 
     @property
     def node(self) -> bytes:
@@ -82,11 +85,15 @@ class StoreLedger:
             if any(author == self.node for author, _ in received.kept.heads):
                 # Only a store that was put back lacks what it has said itself.
                 holding.behind(transaction)
+            if transaction.erases:
+                erasing.close_erased(transaction)
             for ask in received.voted:
                 self._answers.rule(transaction, ask)
             return received
 
         received = await self._context.writer.run("receive", job)
+        if received.erased:
+            await erasing.wipe_blobs(self._context)
         if received.members_moved:
             self._members_changed()
         return received.kept
@@ -121,16 +128,30 @@ class StoreLedger:
                 ask for (ask,) in connection.execute("SELECT id FROM ask WHERE blob = ?", (name,))
             ]
         )
-        if not asks:
+        if not await self._wanted(name):
             return
         if await asyncio.to_thread(self._context.blobs.keep, name, data):
+            if not await self._wanted(name):
+                # Its words were erased meanwhile.
+                await asyncio.to_thread(self._context.blobs.wipe, [name])
             await self._tell(asks)
+
+    async def _wanted(self, blob: bytes) -> bool:
+        return await self._context.reader.run(
+            lambda connection: exchange.is_wanted(connection, blob)
+        )
 
     async def missing_blobs(self, limit: int) -> list[bytes]:
         """Blobs that asks name and that are not here."""
-        return await self._context.reader.run(
-            lambda connection: exchange.missing_blobs(connection, self._context.blobs, limit)
-        )
+        if self._over_of != self.fleet:
+            self._over_of, self._over = self.fleet, set()
+        over = self._over
+
+        def read(connection: sqlite3.Connection) -> list[bytes]:
+            here = self._context.blobs.names()
+            return exchange.missing_blobs(connection, here, over, limit)
+
+        return await self._context.reader.run(read)
 
     async def farewell(self, node: bytes) -> list[Entry]:
         """What proves to a removed node that it was removed."""

@@ -31,7 +31,8 @@ def proof(connection: sqlite3.Connection, fleet: bytes, node: bytes) -> list[Ent
     """Return the entries that state the removal of `node`."""
     found: list[Entry] = []
     for header, signature, facts, text in connection.execute(
-        "SELECT header, signature, facts, text FROM entry WHERE type = ? AND fleet = ?",
+        "SELECT header, signature, facts, text FROM entry"
+        " WHERE type = ? AND type < 16 AND fleet = ?",
         (EntryType.REMOVED.value, fleet),
     ):
         entry = decode(header, signature, facts, text)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from node.store.connection import failure
@@ -56,16 +56,20 @@ class Blobs:
                 file.flush()
                 os.fsync(file.fileno())
             Path(temporary).replace(path)
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            self._settle()
         except OSError as error:
             if temporary is not None:
                 with contextlib.suppress(OSError):
                     Path(temporary).unlink()
             raise failure(error) from None
+
+    def _settle(self) -> None:
+        """Make what was added to the folder, or removed from it, durable."""
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def get(self, name: bytes) -> bytes:
         """Return the content without its salt. Raises `NotFound` when it is not here whole."""
@@ -100,6 +104,36 @@ class Blobs:
                 path.unlink(missing_ok=True)
                 removed += 1
         return removed
+
+    def wipe(self, names: Iterable[bytes]) -> None:
+        """Write over the files of these blobs, durably, and remove them.
+
+        Raises `StoreFull`, `StoreReadOnly`; what was removed before stays so.
+        """
+        gone = False
+        for name in names:
+            path = self._path(name)
+            try:
+                with path.open("r+b") as file:
+                    file.write(bytes(path.stat().st_size))
+                    file.flush()
+                    os.fsync(file.fileno())
+                path.unlink()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise failure(error) from None
+            gone = True
+        if gone:
+            self._settle()
+
+    def names(self) -> set[bytes]:
+        """Return the blobs that are here, as `has` tells of one."""
+        found = set()
+        for name in os.listdir(self._folder):  # noqa: PTH208 -- a path for each is slow
+            with contextlib.suppress(ValueError):
+                found.add(bytes.fromhex(name))
+        return found
 
     def has(self, name: bytes) -> bool:
         """Whether the blob is here (its content is checked when it is read)."""

@@ -6,12 +6,16 @@ facts, so every chain and every proof still verify.
 
 import sqlite3
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from node.store import packing
+from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.entry import Entry
+from sync.log.facts import RedactedFacts, RedactedText, read_text
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 
@@ -103,6 +107,18 @@ def _is_erased(connection: sqlite3.Connection, entry: Entry) -> bool:
     return found is not None
 
 
+def redact(connection: sqlite3.Connection, facts: RedactedFacts, entry: bytes, author: str) -> None:
+    """Erase what an owner, who may say so, has erased by the entry of this hash."""
+    connection.execute(
+        "INSERT INTO redaction VALUES (?, ?, ?, ?, ?)",
+        (entry, facts.ask, facts.by, author, facts.at),
+    )
+    for one in facts.entries:
+        connection.execute("INSERT OR IGNORE INTO redacted VALUES (?)", (one.hash,))
+        _erase_entry(connection, one.hash)
+    erase_ask(connection, facts.ask)
+
+
 def erase_ask(connection: sqlite3.Connection, ask: str) -> None:
     """Erase every word on an ask that is in the store, under its earlier ids too.
 
@@ -122,10 +138,12 @@ def erase_ask(connection: sqlite3.Connection, ask: str) -> None:
 
 
 def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
-    connection.execute(
-        "UPDATE entry SET text = NULL WHERE n IN (SELECT n FROM about WHERE ask = ?)", (ask,)
-    )
+    found = [
+        n for (n,) in connection.execute("SELECT n FROM about WHERE ask = ? ORDER BY n", (ask,))
+    ]
+    connection.executemany("UPDATE entry SET text = NULL WHERE n = ?", [(n,) for n in found])
     connection.execute("DELETE FROM about WHERE ask = ?", (ask,))
+    packing.pack_around(connection, found)
     connection.execute(
         "INSERT OR IGNORE INTO trace SELECT blob FROM ask WHERE id = ? AND blob IS NOT NULL",
         (ask,),
@@ -145,7 +163,7 @@ def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
     connection.execute("DELETE FROM ask_content WHERE ask = ?", (ask,))
 
 
-def erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
+def _erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
     """Erase the words of one entry, whatever it is about."""
     row = connection.execute(
         "SELECT n, type, author, facts FROM entry WHERE hash = ? AND type >= ? AND type != ?",
@@ -155,6 +173,7 @@ def erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
         n, *said = row
         connection.execute("UPDATE entry SET text = NULL WHERE n = ?", (n,))
         connection.execute("DELETE FROM about WHERE ask = ? AND n = ?", (ask_of(*said), n))
+        packing.pack_around(connection, [n])
 
 
 def drop_replies(connection: sqlite3.Connection, before: int) -> int:
@@ -163,9 +182,26 @@ def drop_replies(connection: sqlite3.Connection, before: int) -> int:
     return connection.execute("DELETE FROM reply WHERE at < ?", (before,)).rowcount
 
 
-def redacted(connection: sqlite3.Connection, ask: str) -> tuple[str, int] | None:
-    """Return who first had the words of an ask erased, and when; None: nobody."""
+class Redacted(NamedTuple):
+    """Who first had the words of an ask erased, when, and why."""
+
+    person: str
+    at: int
+    reason: str | None
+
+
+def redacted(connection: sqlite3.Connection, ask: str) -> Redacted | None:
+    """Return who had the words of an ask erased; None: nobody."""
     row = connection.execute(
-        "SELECT person, at FROM redaction WHERE ask = ? ORDER BY at, hash LIMIT 1", (ask,)
+        "SELECT person, at, text FROM redaction JOIN entry USING (hash) WHERE ask = ?"
+        " ORDER BY at, hash LIMIT 1",
+        (ask,),
     ).fetchone()
-    return None if row is None else (str(row[0]), int(row[1]))
+    if row is None:
+        return None
+    person, at, text = row
+    try:
+        said = read_text(RedactedText, text)
+    except BadEntry:
+        said = None
+    return Redacted(person, at, None if said is None else said.reason)

@@ -108,6 +108,13 @@ def erasing_words(connection: sqlite3.Connection) -> None:
         rebuild_in_place(connection)
 
 
+def long_past(connection: sqlite3.Connection) -> None:
+    """Lay the indexes that keep a store quick whose past is long."""
+    for index in ("entry_type", "ask_created", "ask_open"):
+        connection.execute(f"DROP INDEX IF EXISTS {index}")
+    _lay_missing(connection)
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -141,6 +148,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0003-unproven": unproven,
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
+    "0006-long-past": long_past,
 }
 
 

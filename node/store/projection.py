@@ -365,14 +365,7 @@ def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     by = known.person(facts.by)
     if not known.speaks(header.author, facts.by) or not may(by, Act.ERASE):
         raise BadEntry("A text was to be erased by someone who may not say so.")
-    connection.execute(
-        "INSERT INTO redaction VALUES (?, ?, ?, ?, ?)",
-        (arrived.hash, facts.ask, facts.by, arrived.author, facts.at),
-    )
-    for one in facts.entries:
-        connection.execute("INSERT OR IGNORE INTO redacted VALUES (?)", (one.hash,))
-        erasing.erase_entry(connection, one.hash)
-    erasing.erase_ask(connection, facts.ask)
+    erasing.redact(connection, facts, arrived.hash, arrived.author)
     return facts.ask
 
 

@@ -43,6 +43,8 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     """Asks of this home on which votes arrived: to be ruled on."""
     members_moved: bool
     """Whether a statement arrived: who belongs to the fleet may have changed."""
+    erased: bool
+    """Whether words were erased: their blobs are to go as well."""
 
 
 def keep(transaction: Transaction, run: Sequence[Entry]) -> Received:
@@ -164,6 +166,7 @@ class _Batch:
             kept=Kept(heads=self._heads, trouble=self._trouble, frozen=frozen),
             voted=sorted(self._voted),
             members_moved=bool(topics or self._frozen),
+            erased=transaction.erases,
         )
 
     def _note(self, trouble: str) -> None:

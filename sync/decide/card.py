@@ -43,6 +43,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether votes of the viewer that this machine signs count."""
     call_here: bool = True
     """Whether the exact call can be read here (or there is none)."""
+    erased: str | None = None
+    """Who had its text erased, as far as anyone did."""
     role: str | None = None
     needed: int = 1
     counted: int = 0
@@ -106,7 +108,9 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _shut(CardState.WITHDRAWN, sentence, _closed(facts))
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
-        return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
+        erased = facts.erased is not None and (facts.reason or "").startswith(Void.ERASED.value)
+        who = "" if erased else f" by {facts.agent}"
+        return _shut(CardState.WITHDRAWN, f"Withdrawn{who}{why}", _closed(facts))
     if facts.state is AskState.VOID:
         return _void(facts)
     if facts.state is AskState.RESOLVED:
@@ -161,6 +165,12 @@ def _disputed(facts: CardFacts) -> Card:
 
 
 def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
+    if facts.erased is not None:
+        sentence = (
+            f"Its text was erased by {facts.erased}, so nobody can answer it;"
+            f" {facts.machine} has not withdrawn it yet."
+        )
+        return _card(CardState.RESTRICTED, sentence, facts)
     # Who lost the right to answer has lost the right to take back: the home refuses both.
     allowed = eligible(viewer, facts.role) and facts.speaks_here
     if expired(facts.deadline, now):

@@ -23,6 +23,7 @@ class Void(Enum):
     RULES = "rules tightened"
     RESTORED = "restored"
     MOVED = "its machine changed fleets"
+    ERASED = "its text was erased"
 
 
 WHY_RESTORED = Void.RESTORED.value

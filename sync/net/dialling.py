@@ -1,6 +1,6 @@
-"""Whom to dial, when, where, and which of two links to keep: decisions without I/O."""
+"""When to dial, where, and which of two links to keep: decisions without I/O."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -9,8 +9,6 @@ from sync.limits import (
     ATTEMPT_S,
     BACKOFF_FIRST_S,
     BACKOFF_MAX_S,
-    FULL_MESH,
-    LINKS_DIALLED,
 )
 from sync.net.ledger import Address
 
@@ -95,20 +93,6 @@ def second_stays(first: Side, second: Side) -> bool:
     if first.dialler == second.dialler or second.opened - first.opened > ATTEMPT_S:
         return True
     return second.dialler < first.dialler
-
-
-def wanted(
-    members: Iterable[bytes], homes: Iterable[bytes], lots: Mapping[bytes, float]
-) -> set[bytes]:
-    """Return whom to dial: everyone in a small fleet, else a few, and homes of open asks.
-
-    `lots` gives each member a number that stays for a while: the lowest are dialled.
-    """
-    everyone = set(members)
-    if len(everyone) < FULL_MESH:
-        return everyone
-    drawn = sorted(everyone, key=lambda node: (lots.get(node, 1.0), node))
-    return (everyone & set(homes)) | set(drawn[:LINKS_DIALLED])
 
 
 def chance_of(random: Callable[[int], bytes]) -> Chance:

@@ -82,6 +82,7 @@ class Keeper:
         self._sighted: tuple[Address, ...] = ()
         self._sighted_at = -BACKOFF_MAX_S
         self._wanted = False
+        self._vain = False
         self._wake = asyncio.Event()
         self._free = asyncio.Event()
         self._free.set()
@@ -93,6 +94,8 @@ class Keeper:
 
     def want(self, *, wanted: bool) -> None:
         """Begin or end to dial. A link that is there stays."""
+        if wanted and not self._wanted:
+            self._vain = False
         self._wanted = wanted
         if wanted and self._task is None:
             self._task = asyncio.create_task(self._keep())
@@ -109,7 +112,13 @@ class Keeper:
     def wake(self) -> None:
         """Something has changed: dial at once, and as often as at first."""
         self._backoff.reset()
+        self._vain = False
         self._wake.set()
+
+    @property
+    def away(self) -> bool:
+        """Whether it was dialled in vain since it was wanted, or since something changed."""
+        return self._vain and self.live is None
 
     def sighted(self, addresses: Sequence[Address]) -> None:
         """It may be there now (at these addresses); the same again says nothing new."""
@@ -174,6 +183,7 @@ class Keeper:
                 self._wake.clear()
                 await self._try()
                 if self.live is None:
+                    self._vain = True
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(self._backoff.next()):
                             await self._wake.wait()

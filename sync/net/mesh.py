@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sync.errors import AskmeshError
-from sync.limits import REDRAW_S
+from sync.limits import REDRAW_S, SURPLUS_S
 from sync.log.entry import Entry, NodeKey
 from sync.net import interfaces
+from sync.net.choosing import Choosing, lacking
 from sync.net.clocks import Clocks, system
-from sync.net.dialling import chance_of, wanted
+from sync.net.dialling import chance_of
 from sync.net.discovery import Announced, Discovery, Offered
 from sync.net.keeper import Keeper, LinkState, LinkStatus
 from sync.net.ledger import Address, Ledger, Member
@@ -65,8 +66,10 @@ class Mesh:
         self._discovery = self._new_discovery(random)
         self._watch = self._new_watch(clocks)
         self._fleet = b""
-        self._lots: dict[bytes, float] = {}
+        self._choosing = Choosing(self._chance)
         self._drawn_at = 0.0
+        self._redrawn = False
+        self._wanted: set[bytes] = set()
         self._pairing: tuple[bytes, int] | None = None
         self._asked_to_listen = False
         self._stale = asyncio.Event()
@@ -100,6 +103,7 @@ class Mesh:
 
         Raises nothing for the network's faults.
         """
+        self._drawn_at = asyncio.get_running_loop().time()
         await self._read_members()
         self._following = asyncio.create_task(self._follow_members())
         self._following.add_done_callback(_report)
@@ -131,13 +135,28 @@ class Mesh:
         """Read members, fleet and addresses again; close at once what may not stay."""
         self._stale.set()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether each links to each, as in any small fleet."""
+        return self._choosing.is_mesh
+
+    def homes_changed(self) -> None:
+        """Other machines may be homes of open asks now."""
+        self._choose()
+
     def push(self, entries: Sequence[Entry], source: bytes | None = None) -> None:
         """Send entries that were just committed; `source`: the node they came from."""
         self._sessions.stored(entries)
         for link in self._links.kept():
-            lacking = self._lacking(link.member.node, entries, source)
-            if lacking:
-                link.push(lacking)
+            news = lacking(
+                self._ledger.node,
+                link.member.node,
+                entries,
+                source=source,
+                links_of=self._callbacks.links_of,
+            )
+            if news:
+                link.push(news)
 
     def presence(self, raw: bytes, signature: bytes, *, without: bytes | None = None) -> None:
         """Send signed presence on every link but the one to `without`."""
@@ -212,20 +231,6 @@ class Mesh:
         only = self._settings.interfaces
         return interfaces.told(interfaces.read(), bind=self._settings.bind, only=only)
 
-    def _lacking(
-        self, peer: bytes, entries: Sequence[Entry], source: bytes | None
-    ) -> Sequence[Entry]:
-        """Our own go to everyone; what we learned, only to those who hear it from nobody else."""
-        own = self._ledger.node
-        if all(entry.header.author == own for entry in entries):
-            return entries
-        hears = {peer, *self._callbacks.links_of(peer)}
-        return [
-            entry
-            for entry in entries
-            if entry.header.author == own or (peer != source and entry.header.author not in hears)
-        ]
-
     # --- what changes -------------------------------------------------------------------
 
     async def _follow_members(self) -> None:
@@ -263,7 +268,6 @@ class Mesh:
         """Have a keeper for each of these, and no link to anyone else."""
         for node in [node for node in self._keepers if node not in members]:
             self._keepers.pop(node).want(wanted=False)
-            self._lots.pop(node, None)
         for link in self._links:
             if link.member.node not in members:
                 self._links.dismiss(link)
@@ -271,7 +275,6 @@ class Mesh:
             if node in self._keepers:
                 self._keepers[node].member = member
                 continue
-            self._lots[node] = self._chance()
             self._keepers[node] = Keeper(
                 member,
                 self._ledger,
@@ -281,11 +284,12 @@ class Mesh:
                 chance=self._chance,
                 backoff=self._settings.backoff_s,
             )
+        self._choosing.keep(members)
 
     def _choose(self) -> None:
-        chosen = wanted(self._keepers, self._callbacks.homes(), self._lots)
+        self._wanted = self._choosing.wanted(self._callbacks.homes())
         for node, keeper in self._keepers.items():
-            keeper.want(wanted=node in chosen)
+            keeper.want(wanted=node in self._wanted)
 
     async def _listen(self, *, needed: bool) -> None:
         try:
@@ -325,10 +329,21 @@ class Mesh:
         for link in self._links:
             link.tick()
         now = asyncio.get_running_loop().time()
+        self._choose_anew(now)
+
+    def _choose_anew(self, now: float) -> None:
+        """In a large fleet: other random links now and then, and others for who is away."""
         if now - self._drawn_at >= REDRAW_S:
             self._drawn_at = now
-            self._lots = {node: self._chance() for node in self._keepers}
+            self._redrawn = True
+            self._choosing.redraw()
             self._choose()
+        away = {node for node, keeper in self._keepers.items() if keeper.away}
+        if self._choosing.pass_over(away, now):
+            self._choose()
+        redrawn = self._redrawn and now - self._drawn_at >= SURPLUS_S
+        self._redrawn = self._redrawn and not redrawn
+        self._links.spare(self._wanted, redrawn=redrawn)
 
     def _woke(self) -> None:
         for link in self._links:

@@ -84,6 +84,10 @@ def test_no_command_answers_or_grants_without_a_terminal(
         ("rules", "apply", str(file)),
         ("sessions", "list"),
         ("sessions", "end", "--others"),
+        ("backup", str(tmp_path / "copy")),
+        ("backup", str(tmp_path / "copy"), "--no-passphrase", "--json"),
+        ("restore", str(file)),
+        ("restore", str(file), "--replace", "--json"),
         ("node", "pair", "--json"),
         ("node", "pair", "K7QF-9M2D-XW4T-H", "--yes"),
         ("node", "join", "K7QF-9M2D-XW4T-H", "--host", "127.0.0.1:9", "--yes"),
@@ -97,6 +101,7 @@ def test_no_command_answers_or_grants_without_a_terminal(
         assert done.returncode == 1, words
         assert done.stdout == "" or json.loads(done.stdout)["error"]["code"] == "no_terminal"
         assert "no terminal" in done.stderr, words
+    assert not (tmp_path / "copy").exists()
     assert granted(running_node.home) == before
     assert person.ask(ask)["card"]["state"] == "waiting"
 

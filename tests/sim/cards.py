@@ -8,6 +8,7 @@ import sqlite3
 
 from node.desk.rows import by_id
 from node.desk.views import Looking
+from sync.log.facts import VoteFacts, read
 from sync.log.kinds import EntryType
 from tests.sim.log import Line, Log
 from tests.sim.machine import Machine
@@ -44,6 +45,8 @@ def _check_all(world: World, machine: Machine, connection: sqlite3.Connection) -
             if row is None:
                 world.history.wrong(f"{asked.ask[:4]} is in the log and not shown")
                 continue
+            if row.kind != asked.facts.kind:
+                continue  # a number that a copy used for something else
             view = looking.ask(row)
             truth = Truth(world, machine, log, asked, name)
             wrong = truth.wrong(view, looking.now)
@@ -77,16 +80,15 @@ class Truth:
         votes = [one for one in log.of(EntryType.VOTE, ask) if one.facts.person == person]
         self.last = votes[-1] if votes else None
         self.ruling = rulings.get(self.last.hash) if self.last else None
-        self.mine = bool(
-            self.final
-            and self.final.facts.votes
-            and self.final.facts.votes[-1].facts.find(person.encode()) >= 0
-        )
+        made = self.final.facts.votes if self.final else []
+        self.mine = bool(made) and read(VoteFacts, made[-1].facts).person == person
         speaks = machine.name.rstrip("'") in world.template.speaks[name]
         self.may = name != "cyd" and speaks and not log.own_end
         self.here = self.home == machine.id
         self.reached = self.here or self.home in world.linked(machine)
-        self.over = not self.here and (self.home in log.removed or self.home in log.forked)
+        self.silenced = log.on_hold or machine.id in log.forked
+        self.split = self.home in log.forked
+        self.over = self.split or (not self.here and self.home in log.removed)
 
     def wrong(self, view: AskView, now: int) -> str | None:
         """Say what is not true of a card; None: all of it is."""
@@ -107,6 +109,11 @@ class Truth:
         """The states that are true."""
         if self.final is None:
             return self._open(now)
+        # Which of its decisions came after the split, the log of one side alone cannot tell.
+        return self._decided(now) | ({"disputed"} if self.split else set())
+
+    def _decided(self, now: int) -> set[str]:
+        assert self.final is not None
         outcome = self.final.facts.outcome
         if outcome in ("expired", "withdrawn"):
             return {outcome}
@@ -129,6 +136,8 @@ class Truth:
         deadline = self.asked.facts.deadline
         if deadline is not None and now >= deadline:
             return {"deadline_passed"}
+        if self.silenced:
+            return {"on_hold"}
         last = self.last
         if last is not None and self.ruling is None:
             if last.facts.decision == "take_back":
@@ -140,6 +149,8 @@ class Truth:
 
     def _closed(self, outcome: str, now: int) -> set[str]:
         assert self.final is not None
+        if self.silenced and self.here:
+            return {"on_hold"}
         last = self.last
         back = last is not None and last.facts.decision == "take_back"
         if self.mine and back and self.ruling is None:

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from node.process import Node
 from sync.errors import CallerError, StoreError
@@ -11,6 +12,7 @@ from tests.node.desk.machines import viewer
 from tests.sim import disk
 from tests.sim.machine import Gone, Machine
 from tests.sim.persons import Stranger
+from tests.sim.template import MOVED
 from tests.sim.world import World
 from tests.sim.writing import Killed
 
@@ -46,10 +48,10 @@ class Chaos:
             "lose": self.lose,
         }
         rare = {
-            "clone": 0.1,
-            "restore": 0.1,
-            "remove": 0.15,
-            "lose": 0.08,
+            "clone": 0.12,
+            "restore": 0.12,
+            "remove": 0.2,
+            "lose": 0.1,
             "week": 0.12,
             "nap": 0.12,
         }
@@ -68,7 +70,7 @@ class Chaos:
         moments = sorted(loop.time() + self.chance.uniform(0, seconds) for _ in self.once)
         tasks: set[asyncio.Task[None]] = set()
         while loop.time() < until:
-            await asyncio.sleep(self.chance.uniform(1, 20))
+            await asyncio.sleep(self.chance.uniform(1, 15))
             if moments and loop.time() >= moments[0]:
                 moments.pop(0)
                 kind = self.once.pop(0)
@@ -316,12 +318,21 @@ class Chaos:
         world = self.world
         world.copied.add(machine.name)
         home = disk.keep(machine.home, "clone")
+        self._seen_to_be_copied(home)
         await asyncio.sleep(self.chance.uniform(0, 20))
         name = f"{machine.name}'"
         twin = world.machines[name] = Machine(world, name, CLONE_HOST, home)
         world.sometimes("cloned")
         await twin.start()
         world.staff(twin)
+
+    def _seen_to_be_copied(self, home: Path) -> None:
+        """An image of a whole disk looks like the disk; a copied folder does not."""
+        if self.chance.random() < 0.5:
+            MOVED.add(str(home))
+            self.world.sometimes("copy that can be seen")
+        else:
+            self.world.sometimes("copy that cannot be seen")
 
     async def restore(self) -> None:
         """A machine goes on from an older copy of its directory."""
@@ -333,5 +344,6 @@ class Chaos:
         machine.die(silently=False)
         self.world.copied.add(machine.name)
         disk.put_back(kept, machine.home)
+        self._seen_to_be_copied(machine.home)
         self.world.sometimes("restored")
         await self._rise(machine, most=5.0)

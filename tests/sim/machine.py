@@ -95,7 +95,7 @@ class Machine:
         seams = Seams(
             times=self.times,
             random=chance.randbytes,
-            stop_point=lambda name: self.stop_at(name),
+            stop_point=self._stop_point,
             limits=LIMITS,
         )
         opened = open_store(
@@ -106,12 +106,14 @@ class Machine:
         node.writer.delays = self.world.commit_delay
         node.writer.died = self.kill
         node.writer.committed = lambda names: self.world.trace(self.name, "commit", names)
-        await node.answers.rule_open()
-        await node.reader.run(node._sweep_blobs)
+        await node.settle()
         self.open = True
         loop = asyncio.get_running_loop()
         self.sweeper = loop.create_task(Sweeper(node.context, node.answers).run())
         await node.network.start()
+
+    def _stop_point(self, name: str) -> None:
+        self.stop_at(name)
 
     async def stop(self) -> None:
         """Stop in order, as `askmesh down` does."""

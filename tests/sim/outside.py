@@ -18,6 +18,7 @@ from sync.net.interfaces import Interface
 from sync.net.ledger import Address, Member
 from sync.net.mesh import Mesh
 from sync.net.watch import Watch
+from tests.sim import template
 from tests.sim.loop import LIFE
 from tests.sim.wire import Net, SimSocket
 
@@ -90,7 +91,8 @@ class Door:
         """Run the link of who has dialled."""
         loop = asyncio.get_running_loop()
         member = self._trust.members[node]
-        loop.create_task(self._taken(member, socket, where), context=self.life.copy())
+        task = loop.create_task(self._taken(member, socket, where), context=self.life.copy())
+        self.life.tasks.append(task)
 
 
 class Dialled:
@@ -180,6 +182,7 @@ def installed(net: Net, writer: type) -> Iterator[None]:
             ("node.fleet.network.Mesh", partial(Mesh, clocks=clocks)),
             ("sync.net.mesh.Watch", partial(Watch, read=read)),
             ("node.process.Writer", writer),
+            ("node.birth.here", template.here),
         ):
             stack.enter_context(mock.patch(target, stand_in))
         yield

@@ -22,7 +22,7 @@ from tests.sim import planted, template
 from tests.sim.scenario import Scenario
 from tests.sim.world import Faults, Result, World
 
-SIZES = (2, 3, 3, 4)
+SIZES = (3, 2, 3, 2, 4)
 """Machines of a fleet: most surprises need three."""
 
 
@@ -77,9 +77,7 @@ class Runner:
             result.seconds = time.process_time() - began
         except BaseException:  # noqa: BLE001 -- told to the parent, whatever it was
             text = traceback.format_exc()
-            result = Result(
-                seed=seed, faults=[f"the run failed:\\n{text}"], sometimes={}, digest=""
-            )
+            result = Result(seed=seed, faults=[f"the run failed:\n{text}"], sometimes={}, digest="")
         shutil.rmtree(folder, ignore_errors=True)
         with os.fdopen(pipe, "wb") as out:
             out.write(msgspec.msgpack.encode(result))

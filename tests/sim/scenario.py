@@ -7,12 +7,12 @@ from typing import Any
 
 from tests.sim.agents import Agent, Gate
 from tests.sim.chaos import Chaos
-from tests.sim.checker import Checker, check_quiet
+from tests.sim.checker import Checker, check_quiet, vectors
 from tests.sim.machine import Machine
 from tests.sim.persons import Person
 from tests.sim.world import World
 
-ACTIVE_S = (40.0, 200.0)
+ACTIVE_S = (20.0, 100.0)
 HEAL_S = 420.0
 """Within this every machine must hold the same: the longest backoff, and a few rounds more."""
 DAY_S = 86_400.0
@@ -73,7 +73,7 @@ class Scenario:
     async def watch(self) -> None:
         """Look at every card at some quiet moments."""
         while True:
-            await asyncio.sleep(self.chance.uniform(15, 60))
+            await asyncio.sleep(self.chance.uniform(20, 80))
             check_quiet(self.world)
 
     # --- healing --------------------------------------------------------------------------
@@ -97,9 +97,9 @@ class Scenario:
         until = world.loop.time() + HEAL_S
         same = 0
         while same < 3:
-            await asyncio.sleep(3)
-            vectors = Checker(world).vectors()
-            same = same + 1 if all(one == vectors[0] for one in vectors) else 0
+            await asyncio.sleep(4)
+            held = vectors(world)
+            same = same + 1 if all(one == held[0] for one in held) else 0
             if world.loop.time() >= until:
                 world.history.wrong(f"the machines do not hold the same after {HEAL_S:.0f} s")
                 return

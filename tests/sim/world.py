@@ -52,7 +52,7 @@ class World(Hosting):
         self.graveyard: list[object] = []
         self.machines: dict[str, Machine] = {}
         self.slow_disk = 0.002
-        self.patience = self.chance.choice((6.0, 20.0, 60.0))
+        self.patience = self.chance.choice((10.0, 20.0, 60.0))
         """Seconds after which persons look again, at most."""
         self.lost_replies = self.chance.choice((0.0, 0.1, 0.4))
         self.away: set[str] = set()
@@ -138,7 +138,7 @@ class World(Hosting):
         """Run to the end."""
         asyncio.set_event_loop(self.loop)
         with installed(self.net, LoopWriter):
-            self.loop.run_until_complete(scenario)  # type: ignore[arg-type]
+            self.loop.run_until_complete(scenario)
         return Result(
             seed=self.seed,
             faults=self.history.faults,

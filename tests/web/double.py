@@ -7,7 +7,7 @@ from typing import Any, Literal
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from web import views
-from web.desk import Ballot, NewSession, SignIn, Viewer
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
 SECRET = "s" * 43
 STORE_ID = "0123456789abcdef"
@@ -276,6 +276,11 @@ class DeskDouble:
         await self._do("mark_read", (ask_id, read))
         return ask_view(kind="note", read=read)
 
+    async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> views.AskView:
+        await self._do("redact", (ask_id, wanted))
+        erased = views.ErasedView(by="Ann", at=NOW, reason=wanted.reason)
+        return ask_view(title="(this text was erased)", erased=erased)
+
     async def rules(self, viewer: Viewer) -> views.RulesView | None:
         return None
 
@@ -334,6 +339,9 @@ class DeskDouble:
     async def drop_address(self, viewer: Viewer, node: str, address: str) -> views.FleetView:
         await self._do("drop_address", (node, address))
         return fleet_view()
+
+    async def put_away_restored(self, viewer: Viewer) -> None:
+        await self._do("put_away_restored", viewer.person)
 
     async def leave_consequences(self, viewer: Viewer) -> views.Consequences:
         return views.Consequences(allowed=False, sentences=["It is the only one."])

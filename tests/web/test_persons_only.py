@@ -73,6 +73,8 @@ def test_the_list_of_answering_and_granting_routes() -> None:
         "end_session",
         "end_other_sessions",
         "mark",
+        "put_away_restored",
+        "redact",
         "begin_pairing",
         "stop_pairing",
         "join",

@@ -57,6 +57,7 @@ class Scene:
     def body(self, route: Route) -> Any:  # noqa: ANN401 -- JSON
         """A body that would be carried out for the person."""
         fitting = {
+            "redact": {"confirm": self.ask},
             "vote": {"decision": "answer", "seen": self.person.ask(self.ask)["seen"], "text": "x"},
             "approve_sign_in": {"digits": self.wish["digits"]},
             "collect_sign_in": {"digits": self.wish["digits"]},

@@ -38,6 +38,8 @@ export class Inbox extends EventTarget {
     this.node = null;
     /** @type {string[]} */
     this.banners = [];
+    /** @type {number | null} */
+    this.restored = null;
     /** @type {T.FleetView | null} */
     this.fleet = null;
     /** Asks that exist and are not among `asks`: a snapshot has a limit. */
@@ -66,6 +68,7 @@ export class Inbox extends EventTarget {
     this.me = state.me;
     this.rules = state.rules;
     this.banners = state.banners;
+    this.restored = state.restored;
     this.fleet = state.fleet;
     const missing = new Set(this.asks.keys());
     /** @type {T.AskView[]} */

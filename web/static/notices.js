@@ -4,8 +4,9 @@
 
 import { button, byId, make, setText, show } from "./elements.js";
 import { summary } from "./fleet-words.js";
-import { clock } from "./time.js";
+import { clock, moment } from "./time.js";
 import { visibleNodes, visibleText } from "./visible.js";
+import { Refusal, Unreachable, wire } from "./wire.js";
 
 const ANNOUNCE_MS = 600;
 
@@ -39,7 +40,7 @@ export class Notices {
 
   /** Bring notices and the state of the link up to date. */
   update() {
-    const { link, banners, fleet } = this.inbox;
+    const { link, banners, restored, fleet } = this.inbox;
     const lost = `Not connected since ${clock(link.since)}. What you see may be out of date; nothing can be answered until askmesh is back.`;
     setText(byId("link-lost"), lost);
     show(byId("link-lost"), !link.live);
@@ -48,11 +49,12 @@ export class Notices {
     this.showFleet();
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
-      banners, fleet?.removed, forked.map((row) => row.machine), this.signIns, this.newVersion,
+      banners, restored, fleet?.removed, forked.map((row) => row.machine), this.signIns, this.newVersion,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
     const rows = banners.map((text) => make("p", { class: "notice tone-warn" }, visibleNodes(text)));
+    if (restored !== null) rows.push(this.restoredNotice(restored));
     if (fleet?.removed) rows.push(notice("warn", fleet.removed, "What to do", "#machines"));
     for (const { machine, here } of forked) {
       const what = here
@@ -70,6 +72,20 @@ export class Notices {
       rows.push(make("p", { class: "notice" }, `askmesh ${this.newVersion} is running now. `, reload));
     }
     byId("notices").replaceChildren(...rows);
+  }
+
+  /** @param {number} when */
+  restoredNotice(when) {
+    const what = `This machine was restored from a copy of ${moment(when)}. Approvals that were open then are withdrawn, and what was allowed and not used is void; questions wait on.`;
+    const away = button("Put away", "quiet", () => {
+      away.disabled = true;
+      wire.putAwayRestored().catch((error) => {
+        if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
+        away.disabled = false;
+        away.textContent = `Put away (${error.message})`;
+      });
+    });
+    return make("p", { class: "notice tone-warn" }, visibleNodes(what), " ", away);
   }
 
   /** How the fleet stands, in the bar; nothing while this machine is alone. */

@@ -78,6 +78,9 @@
  * @property {HandoverView | null} handover
  * @property {ResolvedView | null} resolved
  * @property {boolean} read
+ * @property {ErasedView | null} erased
+ *
+ * @typedef {{by: string | null, at: number | null, reason: string | null}} ErasedView
  *
  * @typedef {{path: string, sha256: string | null}} FileView
  *
@@ -184,6 +187,7 @@
  * @property {FleetView} fleet
  * @property {Counts} counts
  * @property {string[]} banners
+ * @property {number | null} restored
  *
  * @typedef {object} Change
  * @property {number} n

@@ -22,7 +22,7 @@ from node.identity import load_key
 from node.store.blobs import Blobs
 from node.store.connection import open_reader, open_writer
 from node.store.rebuild import compare
-from sync.errors import AskmeshError, Conflict, NotAllowed, StoreHeld
+from sync.errors import AskmeshError, Conflict, NotAllowed, StoreError, StoreHeld
 from tests.node.backup.copies import AT, LATER, backed_up, put_back, repacked, tree, unpacked
 from tests.node.store.stores import found
 from tests.running import ROOT
@@ -39,7 +39,7 @@ def founded(home: Path) -> Path:
     """A node with somebody signed in, a stored reply, and asks with and without their content."""
     connection = found(home).connection
     connection.execute("INSERT INTO person_session VALUES ('s', x'00', 'p', 'page', '', 1, 1)")
-    connection.execute("INSERT INTO reply VALUES ('r', x'00', NULL, 1)")
+    connection.execute("INSERT INTO reply (request, body, at) VALUES ('r', x'00', 1)")
     connection.execute(ASK, (Blobs(home).put(CONTENT, bytes(16)),))
     connection.close()
     (home / "settings.json").write_text('{"name": "box"}')
@@ -196,14 +196,23 @@ def test_a_backup_that_no_askmesh_made_is_refused(data: bytes, tmp_path: Path, h
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_store_of_a_newer_program_is_refused(node: Path, tmp_path: Path) -> None:
+def of_a_newer_program(files: dict[str, bytes]) -> None:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as store:
+        store.deserialize(files["store.db"])
+        store.execute("INSERT INTO migration VALUES ('9999-later', 1)")
+        files["store.db"] = store.serialize()
+
+
+def test_a_store_of_a_newer_program_is_refused(node: Path, data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(BackupUnsound, match="9999-later"):
+        put_back(tmp_path / "home", repacked(data, of_a_newer_program))
+    assert not (tmp_path / "home").exists()
     connection = open_writer(node)
     connection.execute("INSERT INTO migration VALUES ('9999-later', 1)")
     connection.close()
-    backed_up(node, tmp_path / "newer")
-    with pytest.raises(BackupUnsound, match="9999-later"):
-        put_back(tmp_path / "home", (tmp_path / "newer").read_bytes())
-    assert not (tmp_path / "home").exists()
+    with pytest.raises(StoreError, match="another version"):
+        backed_up(node, tmp_path / "newer")
+    assert not (tmp_path / "newer").exists()
 
 
 def test_who_is_no_owner_changes_nothing(data: bytes, tmp_path: Path) -> None:

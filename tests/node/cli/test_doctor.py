@@ -46,6 +46,27 @@ def test_a_store_that_is_not_brought_in_is_a_warning(home: Path) -> None:
     assert found.remedy
 
 
+HELD = """INSERT INTO local VALUES ('hold', cast('{"sign":"copied","at":1}' AS BLOB))"""
+FORKED = (
+    "INSERT INTO fork SELECT fleet.value, node.value, 0, 1, x'', x'', x'', x'', 1"
+    " FROM local AS fleet, local AS node WHERE fleet.name = 'fleet' AND node.name = 'node'"
+)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "remedy"), [(HELD, "askmesh node go"), (FORKED, "askmesh node rejoin")]
+)
+def test_a_machine_that_may_not_decide_is_told_what_to_do(
+    home: Path, spoil: str, remedy: str
+) -> None:
+    with sqlite3.connect(home / "store.db") as store:
+        store.execute("INSERT INTO local VALUES ('fleet', zeroblob(16)), ('node', zeroblob(32))")
+        store.execute(spoil)
+    store.close()
+    (fault,) = faults(home)
+    assert (fault.about, fault.remedy) == ("history", remedy)
+
+
 @pytest.mark.parametrize(
     ("version", "level"),
     [

@@ -132,3 +132,24 @@ def test_an_agent_can_restore_nothing_and_other_folders_are_left_alone(signed_in
     assert code == 1
     assert "holds other things" in printed
     assert {path.name for path in signed_in.project.iterdir()} == {"copy"}
+
+
+def test_the_notice_stands_on_page_and_in_status_until_a_person_puts_it_away(
+    signed_in: Command,
+) -> None:
+    file = signed_in.project / "copy"
+    back_up(signed_in, file)
+    signed_in.run("down")
+    restored(signed_in, file, "--replace")
+    assert signed_in.up().code == 0
+    person = signed_in_again(signed_in)
+    shown = person.state()["restored"]
+    assert 0 < shown < person.state()["now"]
+    banner = "! This machine was restored from a copy of 20"
+    assert banner in signed_in.run("status").out
+    assert person.send("DELETE", "/api/restored", headers={"Cookie": ""})[0] == 401
+    assert person.state()["restored"] == shown
+    for _ in range(2):
+        assert person.ok("DELETE", "/api/restored") == {}
+    assert person.state()["restored"] is None
+    assert banner not in signed_in.run("status").out

@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
+from node.desk import erasing
 from node.desk.sight import Sight
 from node.desk.sign_in_far import consent
-from node.store import receive
+from node.store import exchange, receive
 from node.store.transaction import Transaction
 from sync.decide.card_state import HomeState
 from sync.log.entry import Entry, decode
@@ -114,13 +115,17 @@ class Fleet:
         def job(transaction: Transaction) -> None:
             received = receive.keep(transaction, run)
             assert received.kept.trouble is None, received.kept.trouble
+            if received.erased:
+                erasing.close_erased(transaction)
             taker.answers.arrived(transaction, received.voted)
 
         if run:
             await taker.writer.run("receive", job)
+        await erasing.wipe_blobs(taker.context)
         for blob in await giver.reader.run(_blobs):
             data = giver.context.blobs.salted(blob)
-            if data is not None:
+            wanted = partial(exchange.is_wanted, blob=blob)
+            if data is not None and await taker.reader.run(wanted):
                 taker.context.blobs.keep(blob, data)
 
     async def meet(self, one: str, other: str) -> None:

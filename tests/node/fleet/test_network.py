@@ -13,6 +13,7 @@ from node.desk.sight import FarSession
 from node.fleet import removal
 from node.store.transaction import Transaction
 from sync.errors import NotAllowed
+from sync.net import choosing
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import viewer
 from tests.node.fleet.networks import Networked, networked
@@ -249,3 +250,17 @@ async def test_a_removed_machine_where_nobody_can_sign_in_says_another_way(fleet
     assert sentence is not None
     assert "new directory" in sentence
     assert "node leave" not in sentence
+
+
+async def test_in_a_large_fleet_a_machine_links_to_the_home_of_an_ask_as_soon_as_it_is_here(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "FULL_MESH", 0)
+    monkeypatch.setattr(choosing, "LINKS_DIALLED", 0)
+    async with networked(fleet, PAIR) as nodes:
+        ask = await fleet["laptop"].ask("question")
+        await fleet.carry("laptop", "desk")
+        await state(nodes["desk"], "laptop", "connected")
+        assert (await fleet["desk"].row(ask)).state == "waiting"
+        laptop = fleet["laptop"].identity.key.node_id
+        assert nodes["desk"].network.mesh.linked() == [laptop]

@@ -11,6 +11,7 @@ import pytest
 from node.store.connection import erase_traces, open_writer
 from node.store.erasing import drop_replies, erase_ask, redacted
 from node.store.migrations import migrate
+from node.store.packing import pack
 from node.store.transaction import store
 from sync.log import facts as say
 from sync.log.chain import EMPTY, verify_run
@@ -94,7 +95,7 @@ def test_in_whatever_order_it_comes_nothing_of_it_is_left() -> None:
                 " AND type NOT IN (22) AND type >= 16"
             ).fetchall()
             assert [b'"number":2' in facts for (facts,) in left] == [True]
-            assert redacted(connection, ASK) == ("ann", 50)
+            assert redacted(connection, ASK) == ("ann", 50, "a key")
 
 
 def test_chain_final_and_votes_still_verify_without_the_words() -> None:
@@ -149,7 +150,7 @@ def test_it_waits_for_the_statements_that_it_names() -> None:
         )
         assert redacted(connection, ASK) is None
         store(connection, carol[0])
-        assert redacted(connection, ASK) == ("ann", 50)
+        assert redacted(connection, ASK) == ("ann", 50, "a key")
     assert tables([*VOTES, *waits, *LIFE, *carol]) == tables([*VOTES, *LIFE, *carol, *waits])
 
 
@@ -227,56 +228,72 @@ def secrets(home: Path) -> set[int]:
     }
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_page_of_the_file_keeps_what_was_erased(tmp_path: Path, seed: int) -> None:
-    """Not even where rows of all sizes came and went around it."""
-    choose = random.Random(seed)
-    connection = open_writer(tmp_path)
-    migrate(connection, now=0)
-    here: set[int] = set()
-    connection.execute("BEGIN")
-    for number in range(1, 2_001):
+class Pages:
+    """A store whose rows come and go, each with a secret of its own."""
+
+    def __init__(self, home: Path, seed: int) -> None:
+        self.choose = random.Random(seed)
+        self.store = open_writer(home)
+        migrate(self.store, now=0)
+        self.here: set[int] = set()
+        self.store.execute("BEGIN")
+
+    def add(self, number: int) -> None:
+        choose, store = self.choose, self.store
         held = b"SECRET%06d!" % number * choose.choice([1, 3, 20, 90, 800])
-        connection.execute(
+        fixed = (choose.randbytes(32), bytes(171), bytes(64))
+        store.execute(
             "INSERT INTO entry (fleet, author, log, seq, type, hash, header, signature, facts,"
             " text) VALUES (x'00', ?, 0, ?, 16, ?, ?, ?, ?, ?)",
             (
                 bytes([choose.randrange(5)]),
                 number,
-                choose.randbytes(32),
-                bytes(171),
-                bytes(64),
+                *fixed,
                 choose.randbytes(choose.choice([60, 200, 900])),
                 held,
             ),
         )
         ask = f"{choose.getrandbits(250):052x}-{number}"
-        connection.execute("INSERT INTO about SELECT ?, max(n) FROM entry", (ask,))
-        connection.execute(
-            "INSERT INTO reply (request, body, ask, at) VALUES (?, ?, ?, ?)",
-            (ask[::-1], held, ask, number),
-        )
-        connection.execute(
-            "INSERT INTO call (ask, digest, diff) VALUES (?, x'00', ?)", (ask, held.decode())
-        )
-        here.add(number)
-        while here and choose.random() < 0.4:
-            gone = choose.choice(sorted(here))
-            here.discard(gone)
-            (of,) = connection.execute("SELECT ask FROM call WHERE n = ?", (gone,)).fetchone()
-            erase_ask(connection, of)
+        store.execute("INSERT INTO about SELECT ?, max(n) FROM entry", (ask,))
+        reply = "INSERT INTO reply (request, body, ask, at) VALUES (?, ?, ?, ?)"
+        store.execute(reply, (ask[::-1], held, ask, number))
+        call = "INSERT INTO call (ask, digest, diff) VALUES (?, x'00', ?)"
+        store.execute(call, (ask, held.decode()))
+        self.here.add(number)
+
+    def erase(self, number: int) -> None:
+        (ask,) = self.store.execute("SELECT ask FROM call WHERE n = ?", (number,)).fetchone()
+        erase_ask(self.store, ask)
+        self.here.discard(number)
+
+    def commit(self, *, packing: bool = False) -> None:
+        while packing and pack(self.store, 1):
+            pass
+        self.store.execute("COMMIT")
+        self.store.execute("BEGIN")
+
+
+@pytest.mark.parametrize(("seed", "packing"), [(0, False), (1, True), (2, True)])
+def test_no_page_of_the_file_keeps_what_was_erased(
+    tmp_path: Path, seed: int, packing: bool
+) -> None:
+    """Not even where rows of all sizes came and went around it, or were written anew."""
+    pages = Pages(tmp_path, seed)
+    for number in range(1, 1_501):
+        pages.add(number)
+        while pages.here and pages.choose.random() < 0.4:
+            pages.erase(pages.choose.choice(sorted(pages.here)))
         if number % 50 == 0:
-            connection.execute("COMMIT")
-            connection.execute("BEGIN")
-    connection.execute("COMMIT")
-    assert erase_traces(connection)
-    assert secrets(tmp_path) == here
-    assert len(here) < 1_500
-    connection.execute("BEGIN")
-    drop_replies(connection, 9_999)
-    connection.execute("UPDATE entry SET text = NULL")
-    connection.execute("UPDATE call SET diff = NULL")
-    connection.execute("COMMIT")
-    assert erase_traces(connection)
+            pages.commit(packing=packing)
+    pages.store.execute("COMMIT")
+    assert erase_traces(pages.store)
+    assert secrets(tmp_path) == pages.here
+    assert 0 < len(pages.here) < 1_200
+    pages.store.execute("BEGIN")
+    drop_replies(pages.store, 9_999)
+    for number in sorted(pages.here):
+        pages.erase(number)
+    pages.store.execute("COMMIT")
+    assert erase_traces(pages.store)
     assert secrets(tmp_path) == set()
-    connection.close()
+    pages.store.close()

@@ -50,10 +50,7 @@ async def test_each_machine_of_a_fleet_is_sound(
         assert all("laptop" in one.what for _, one in notes)
 
 
-SAME = (
-    "UPDATE fork SET header = e.header, signature = e.signature FROM entry AS e"
-    " WHERE e.author = fork.author AND e.log = fork.log AND e.seq = fork.seq"
-)
+SAME = "UPDATE fork SET header = at_header, signature = at_signature"
 
 
 def of(column: str, value: str) -> str:
@@ -64,12 +61,14 @@ def of(column: str, value: str) -> str:
     ("spoil", "words"),
     [
         (of("signature", "randomblob(64)"), "does not verify"),
+        (of("at_signature", "randomblob(64)"), "does not verify"),
         (of("signature", "x'00'"), "proves nothing"),
         (of("header", "x'00'"), "proves nothing"),
-        (of("author", "randomblob(32)"), "proves nothing"),
+        (of("at_header", "x'00'"), "proves nothing"),
+        (of("author", "randomblob(32)"), "another place"),
         (of("seq", "seq + 1"), "another place"),
         (of("fleet", "randomblob(16)"), "another place"),
-        (SAME, "the very history"),
+        (SAME, "do not contradict"),
     ],
 )
 async def test_spoiled_evidence_of_a_fork_is_found(tmp_path: Path, spoil: str, words: str) -> None:

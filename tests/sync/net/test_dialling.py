@@ -1,4 +1,4 @@
-"""When to dial, where, whom, and which of two links stays."""
+"""When to dial, where, and which of two links stays."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.limits import ADDRESSES_RACED, ATTEMPT_S, BACKOFF_MAX_S, FULL_MESH, LINKS_DIALLED
+from sync.limits import ADDRESSES_RACED, ATTEMPT_S, BACKOFF_MAX_S
 from sync.net.dialling import (
     Backoff,
     Paces,
@@ -15,7 +15,6 @@ from sync.net.dialling import (
     in_order,
     round_of,
     second_stays,
-    wanted,
 )
 from sync.net.ledger import Address
 
@@ -123,25 +122,6 @@ def test_both_sides_keep_the_same_link(apart: float) -> None:
     kept_here = SMALL if not second_stays(one, Side(dialler=LARGE, opened=later)) else LARGE
     kept_there = SMALL if second_stays(other, Side(dialler=SMALL, opened=later)) else LARGE
     assert kept_here == kept_there == SMALL
-
-
-# --- whom ----------------------------------------------------------------------------------
-
-
-def nodes(count: int) -> list[bytes]:
-    return [n.to_bytes(32, "big") for n in range(count)]
-
-
-def test_a_small_fleet_is_a_full_mesh() -> None:
-    others = nodes(FULL_MESH - 1)
-    assert wanted(others, [], {}) == set(others)
-
-
-def test_a_large_fleet_dials_a_few_and_the_homes_of_open_asks() -> None:
-    others = nodes(100)
-    lots = {node: float(node[-1]) for node in others}
-    homes = {others[50], others[99], b"stranger"}
-    assert wanted(others, homes, lots) == {*others[:LINKS_DIALLED], others[50], others[99]}
 
 
 # --- how often others may come ---------------------------------------------------------------
