@@ -93,6 +93,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     bind: str | None = None
     no_mdns: bool = False
     name: str | None = None
+    keep_texts: int | None = None
     create: bool = False
     sign_in_fd: int | None = None
 
@@ -103,6 +104,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             "web_port": self.web_port,
             "bind": self.bind,
             "name": self.name,
+            "keep_texts": self.keep_texts,
             "mdns": False if self.no_mdns else None,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -196,7 +198,11 @@ class Node:
             stored=self._stored,
             stop_point=seams.stop_point,
         )
-        ways = Ways(web_port=self.settings.web_port, mdns_wanted=self.settings.mdns)
+        ways = Ways(
+            web_port=self.settings.web_port,
+            mdns_wanted=self.settings.mdns,
+            keep_texts_days=self.settings.keep_texts,
+        )
         self.sight = LinkSight(ways)
         self.reader = Reader(self.home)
         self.context = Context(
@@ -211,6 +217,7 @@ class Node:
             random=seams.random,
             limits=seams.limits,
             started=opened.clock.now(),
+            keep_texts_days=self.settings.keep_texts,
             fleet=self.sight,
         )
 
@@ -327,6 +334,7 @@ class Node:
             "web_port": port,
             "url": f"http://127.0.0.1:{port}/",
             "started": self.context.started,
+            "keep_texts_days": self.settings.keep_texts,
         }
 
     def _sweep_blobs(self, connection: sqlite3.Connection) -> None:

@@ -106,7 +106,8 @@ class PageProtocol(web.RequestHandler):
     ) -> web.StreamResponse:
         """Reply to what no route has seen, and close the connection."""
         error: AskmeshError = Invalid("This is not a request that can be read.")
-        if status >= 500:
+        # Who hung up is told nothing more, and nothing has failed here.
+        if status >= 500 and not isinstance(exc, ConnectionError):
             report("the page's listener", exc or AskmeshError())
             error = AskmeshError("askmesh failed inside.", hint="The node's log says more.")
         response = refuse(error)

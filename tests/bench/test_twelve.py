@@ -56,6 +56,21 @@ def test_twelve_machines(tmp_path: Path) -> None:
             assert len(rows) == MACHINES
             assert {row["state"] for row in rows} == {"here", "connected"}
         most = max(memory(machines))
+    tell(seen, back, window)
+    report(
+        f"{MACHINES} machines, memory of each at most",
+        most,
+        150,
+        "MiB",
+        samples=MACHINES,
+        window_s=window,
+        floor=f"{max(before):.0f} MiB before the first ask",
+        more=f"started and paired in {paired:.0f} s, equal {settled:.1f} s after the last answer",
+    )
+
+
+def tell(seen: list[float], back: list[float], window: float) -> None:
+    """Print how long each way took."""
     for name, samples in (("seen there", seen), ("answer back at the agent", back)):
         report(
             f"{MACHINES} machines, {name}, median",
@@ -67,13 +82,3 @@ def test_twelve_machines(tmp_path: Path) -> None:
             floor="-",
             more=f"worst {max(samples):.0f} ms",
         )
-    report(
-        f"{MACHINES} machines, memory of each at most",
-        most,
-        150,
-        "MiB",
-        samples=MACHINES,
-        window_s=window,
-        floor=f"{max(before):.0f} MiB before the first ask",
-        more=f"started and paired in {paired:.0f} s, equal {settled:.1f} s after the last answer",
-    )

@@ -48,10 +48,10 @@ class Chaos:
             "lose": self.lose,
         }
         rare = {
-            "clone": 0.1,
-            "restore": 0.1,
-            "remove": 0.15,
-            "lose": 0.08,
+            "clone": 0.12,
+            "restore": 0.12,
+            "remove": 0.2,
+            "lose": 0.1,
             "week": 0.12,
             "nap": 0.12,
         }
@@ -70,7 +70,7 @@ class Chaos:
         moments = sorted(loop.time() + self.chance.uniform(0, seconds) for _ in self.once)
         tasks: set[asyncio.Task[None]] = set()
         while loop.time() < until:
-            await asyncio.sleep(self.chance.uniform(1, 20))
+            await asyncio.sleep(self.chance.uniform(1, 15))
             if moments and loop.time() >= moments[0]:
                 moments.pop(0)
                 kind = self.once.pop(0)

@@ -167,9 +167,9 @@ class Checker:
             if vote.author not in self.forks and not ruled[vote.hash]:
                 self.wrong(f"{name}: a vote on {asked.title} was never ruled on")
         for one in log.of(EntryType.RULING, asked.ask):
-            if one.facts.ruling in ("accepted", "counted") and deadline is not None:
-                if one.facts.at >= deadline:
-                    self.wrong(f"{name}: a vote on {asked.title} counts after the deadline")
+            counts = one.facts.ruling in ("accepted", "counted")
+            if counts and deadline is not None and one.facts.at >= deadline:
+                self.wrong(f"{name}: a vote on {asked.title} counts after the deadline")
 
     # --- what was acknowledged --------------------------------------------------------------
 

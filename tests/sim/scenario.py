@@ -12,7 +12,7 @@ from tests.sim.machine import Machine
 from tests.sim.persons import Person
 from tests.sim.world import World
 
-ACTIVE_S = (20.0, 120.0)
+ACTIVE_S = (20.0, 100.0)
 HEAL_S = 420.0
 """Within this every machine must hold the same: the longest backoff, and a few rounds more."""
 DAY_S = 86_400.0

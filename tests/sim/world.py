@@ -138,7 +138,7 @@ class World(Hosting):
         """Run to the end."""
         asyncio.set_event_loop(self.loop)
         with installed(self.net, LoopWriter):
-            self.loop.run_until_complete(scenario)  # type: ignore[arg-type]
+            self.loop.run_until_complete(scenario)
         return Result(
             seed=self.seed,
             faults=self.history.faults,

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
+import struct
 
 import pytest
 
@@ -102,6 +104,22 @@ async def test_what_cannot_be_read_is_not_quoted_in_the_log(
     stream = await served.raw(request)
     assert stream.reply.status == 400
     assert SECRET not in caplog.text
+
+
+async def test_who_hangs_up_before_being_told_to_go_on_is_no_fault(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = b"POST /api/asks HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n"
+    server = served.listener._runner.server
+    assert server is not None
+    for _ in range(20):
+        # In one turn of the loop: the request is read when the caller is gone already.
+        with socket.create_connection(("127.0.0.1", served.port)) as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            caller.send(request * 3)
+    await until(lambda: not server.connections)
+    assert (await served.send("GET", "/healthz")).status == 200
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.ERROR] == []
 
 
 async def test_closing_twice_is_closing_once(served: Served) -> None:

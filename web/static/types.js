@@ -78,6 +78,9 @@
  * @property {HandoverView | null} handover
  * @property {ResolvedView | null} resolved
  * @property {boolean} read
+ * @property {ErasedView | null} erased
+ *
+ * @typedef {{by: string | null, at: number | null, reason: string | null}} ErasedView
  *
  * @typedef {{path: string, sha256: string | null}} FileView
  *

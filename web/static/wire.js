@@ -110,6 +110,9 @@ export const wire = {
   takeBack: (id) => call("DELETE", `${ask(id)}/votes/mine`),
   /** @param {string} id @param {boolean} read */
   markRead: (id, read) => call("PUT", `${ask(id)}/read`, { read }),
+  /** @param {string} id @param {{confirm: string, reason: string | null}} erasing
+   * @returns {Promise<{ask: T.AskView}>} */
+  erase: (id, erasing) => call("POST", `${ask(id)}/erasing`, erasing),
   putAwayRestored: () => call("DELETE", "/api/restored"),
 
   /** @param {string} token @param {string} name @param {string | null} passphrase
