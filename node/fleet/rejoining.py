@@ -77,8 +77,10 @@ def consequences(connection: sqlite3.Connection, here: str, viewer: Viewer | Non
     questions, approvals = _asks(connection, here)
     sentences = [
         why(connection, here) or "",
-        ("It gets a new key and becomes a fleet of its own; after that it can join the old fleet"
-        " again, or another one: askmesh node join"),
+        (
+            "It gets a new key and becomes a fleet of its own; after that it can join the old fleet"
+            " again, or another one: askmesh node join"
+        ),
     ]
     if questions:
         sentences.append(
