@@ -41,9 +41,7 @@ def test_a_copy_waits_until_another_machine_has_told_it_its_last_word(
     laptop.meets(lost)
     equal(desk, laptop)
     laptop.node.stop()
-    desk.node.stop()
-    shutil.rmtree(desk.home)
-    kept.rename(desk.home)
+    put_back(desk, kept)
     desk.node.start()
     assert HELD in (hold(desk) or "")
     laptop.node.start()
@@ -59,6 +57,32 @@ def test_a_copy_waits_until_another_machine_has_told_it_its_last_word(
     assert all(row["forked"] is None for row in laptop.fleet()["machines"])
 
 
+def put_back(machine: Machine, kept: Path) -> None:
+    """An older copy comes into the place of its directory."""
+    machine.node.stop()
+    shutil.rmtree(machine.home)
+    kept.rename(machine.home)
+
+
+def forked(desk: Machine, laptop: Machine, phone: Machine, kept: Path) -> str:
+    """Two asks of the laptop under one number, in two histories; the number's id."""
+    laptop.node.stop()
+    shutil.copytree(laptop.home, kept)
+    laptop.node.start()
+    first = str(laptop.node.flag(kind="question", title="One history")["full_id"])
+    desk.meets(first)
+    put_back(laptop, kept)
+    desk.node.stop()
+    phone.node.stop()
+    # Asks are never held: this one is written over what the others have.
+    laptop.node.start()
+    again = str(laptop.node.flag(kind="question", title="Another history")["full_id"])
+    assert again == first
+    desk.node.start()
+    phone.node.start()
+    return first
+
+
 def test_a_fork_is_told_everywhere_and_the_machine_joins_again(tmp_path: Path) -> None:
     with machines_of(tmp_path, "desk", "laptop", "phone") as (desk, laptop, phone):
         desk.found()
@@ -67,46 +91,27 @@ def test_a_fork_is_told_everywhere_and_the_machine_joins_again(tmp_path: Path) -
         linked(desk, laptop, phone)
         equal(desk, laptop, phone)
         old = laptop.id
-        twin = tmp_path / "twin"
-        laptop.node.stop()
-        shutil.copytree(laptop.home, twin)
-        laptop.node.start()
-        first = str(laptop.node.flag(kind="question", title="One history")["full_id"])
-        desk.meets(first)
-        laptop.node.stop()
-        shutil.rmtree(laptop.home)
-        twin.rename(laptop.home)
-        desk.node.stop()
-        phone.node.stop()
-        # Asks are never held: this one is written over what the others have.
-        laptop.node.start()
-        again = str(laptop.node.flag(kind="question", title="Another history")["full_id"])
-        assert again == first
-        desk.node.start()
-        phone.node.start()
+        ask = forked(desk, laptop, phone, tmp_path / "kept")
         for machine in (desk, phone, laptop):
             until(
                 lambda machine=machine: machine.sees("laptop")["forked"],  # type: ignore[misc]
                 f"{machine.name} says that it split",
             )
-        assert desk.card(first) == "must_rejoin"
+        assert desk.card(ask) == "must_rejoin"
         assert "askmesh node rejoin" in phone.sees("laptop")["forked"]
-        status, refused = laptop.person.vote(again, "answer", text="no")
+        status, refused = laptop.person.vote(ask, "answer", text="no")
         assert (status, refused["error"]["code"]) == (409, "conflict")
 
-        shown = laptop.person.ok("GET", "/api/rejoining")
-        assert shown["allowed"], shown
-        left = laptop.person.ok("POST", "/api/rejoining", {})
-        assert len(left["recovery_words"]) == 12
+        assert laptop.person.ok("GET", "/api/rejoining")["allowed"]
+        assert len(laptop.person.ok("POST", "/api/rejoining", {})["recovery_words"]) == 12
         assert laptop.id != old
-        assert laptop.shows(again) is not None
-        begun = show_code(desk)
-        assert join(laptop, begun)[0] == 200
+        assert laptop.shows(ask) is not None
+        assert join(laptop, show_code(desk))[0] == 200
         raised = until(lambda: _of(desk, laptop.id), "its question is raised again everywhere")
         assert raised["title"] == "Another history"
-        assert laptop.node.agent("await", {"ask_id": again, "wait_s": 0})["state"] == "waiting"
+        assert laptop.node.agent("await", {"ask_id": ask, "wait_s": 0})["state"] == "waiting"
         assert desk.person.vote(raised["id"], "answer", text="yes")[0] == 202
-        told = laptop.node.agent("await", {"ask_id": again, "wait_s": 20})
+        told = laptop.node.agent("await", {"ask_id": ask, "wait_s": 20})
         assert (told["state"], told["text"]) == ("answered", "yes")
 
 
