@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.figures import commit_floor, memory_mib, percentile, report
+from tests.bench.figures import commit_floor, cpu_s, memory_mib, percentile, report
 from tests.bench.million import live_on
 from tests.bench.pairs import LIFTED, held
 from tests.fleet.fleets import Machine, fleet_of, linked, machines_of
@@ -144,13 +144,13 @@ def test_catching_up_with_all_of_it(machines: list[Machine]) -> None:
     pids = (old.node.process.pid, away.node.process.pid)
     until(lambda: held(away.home) > before, "it has begun", 90)
     first, start = held(away.home), time.perf_counter()
-    memory = [memory_mib(pid) for pid in pids]
-    most = list(memory)
+    most, before_s = [memory_mib(pid) for pid in pids], [cpu_s(pid) for pid in pids]
     while held(away.home) < goal:
         assert time.perf_counter() - start < 900
         most = [max(one, memory_mib(pid)) for one, pid in zip(most, pids, strict=True)]
         time.sleep(LOOK_S)
     window = time.perf_counter() - start
+    there, here = (cpu_s(pid) - before for pid, before in zip(pids, before_s, strict=True))
     report(
         f"{goal - first} entries caught up",
         window,
@@ -158,7 +158,7 @@ def test_catching_up_with_all_of_it(machines: list[Machine]) -> None:
         "s",
         samples=1,
         window_s=window,
-        floor="-",
+        floor=f"{there:.0f} s of a processor there, {here:.0f} s here",
         more=f"{(goal - first) / window:.0f} entries/s; memory at most"
         f" {most[0]:.0f} MiB there, {most[1]:.0f} MiB here",
     )
