@@ -14,6 +14,7 @@ from node.desk.sign_in import SignIns
 from node.fleet import addresses, joining, machines, removal
 from node.fleet.pairing import Pairings
 from node.store.transaction import Transaction
+from node.whole import whole
 from sync.decide.people import Act
 from sync.errors import Conflict, NotAllowed
 from web.desk import Viewer
@@ -140,6 +141,9 @@ class NodeDesk(PersonDesk):
 
     async def leave(self, viewer: Viewer) -> LeftView:
         """Leave: tell the others while there is time, then be a fleet of one."""
+        return await whole(self._leave_alone(viewer))
+
+    async def _leave_alone(self, viewer: Viewer) -> LeftView:
         # Of two at once the second would void the words that the first was shown.
         async with self._leaving:
             return await self._leave(viewer)
@@ -182,6 +186,10 @@ class NodeDesk(PersonDesk):
         )
 
     async def _act(self, name: str, job: Callable[[Transaction], object]) -> FleetView:
+        # A page that is closed right then must not leave links to whom it removed.
+        return await whole(self._carried_out(name, job))
+
+    async def _carried_out(self, name: str, job: Callable[[Transaction], object]) -> FleetView:
         await self._context.writer.run(name, job)
         self._fleet.members_changed()
         return await self._view()

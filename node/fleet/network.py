@@ -214,6 +214,8 @@ class Network:
 
     def members_changed(self) -> None:
         """Members, their certificates or addresses changed."""
+        if self._stopped:
+            return
         self.mesh.members_changed()
         self._run(self._read())
 

@@ -91,7 +91,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     """Lay words so that they can be erased for good, and erase what owners had erased."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
     if "resolved_hash" not in columns:
-        connection.execute("ALTER TABLE ask ADD COLUMN resolved_hash BLOB")
+        # Derived, and told again from the log below.
+        connection.execute("DROP TABLE ask")
     connection.execute("DROP TABLE IF EXISTS ask_text")
     for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
         if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):

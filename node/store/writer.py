@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from node.clock import Clock
 from node.store.connection import erase_traces, failure
@@ -137,9 +136,9 @@ class Writer:
         done: list[_Done] = []
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            fleet = self._identity.fleet
+            identity = self._identity
             for asked in group:
-                one, fleet = self._one(asked, fleet)
+                one, identity = self._one(asked, identity)
                 done.append(one)
             self._anchor()
             for asked in group:
@@ -152,7 +151,7 @@ class Writer:
                     self._connection.execute("ROLLBACK")
             told = failure(error)
             return [_Done(asked, None, told) for asked in group]
-        self._identity.fleet = fleet
+        self._identity.fleet, self._identity.key = identity.fleet, identity.key
         for asked in group:
             self._stop_point(f"{asked.name}:after-commit")
         self._erase = self._erase or any(item.erases for item in done)
@@ -160,12 +159,12 @@ class Writer:
             self._erase = not erase_traces(self._connection)
         return done
 
-    def _one(self, asked: _Asked, fleet: bytes) -> tuple[_Done, bytes]:
-        """Run one job in `fleet`; return what came of it, and the fleet it leaves us in."""
+    def _one(self, asked: _Asked, identity: Identity) -> tuple[_Done, Identity]:
+        """Run one job as `identity`; return what came of it, and who it leaves us as."""
         connection = self._connection
         transaction = Transaction(
             connection,
-            identity=replace(self._identity, fleet=fleet),
+            identity=identity,
             now=self._clock.now(),
             wall=self._clock.times.wall_ms(),
             random=self._random,
@@ -183,7 +182,7 @@ class Writer:
                 error = failure(error)
             elif not isinstance(error, AskmeshError):
                 _log.exception("job %s failed", asked.name)
-            return _Done(asked, None, error), fleet
+            return _Done(asked, None, error), identity
         connection.execute("RELEASE job")
         made = _Done(
             asked,
@@ -193,7 +192,7 @@ class Writer:
             stored=transaction.stored,
             erases=transaction.erases,
         )
-        return made, transaction.identity.fleet
+        return made, transaction.identity
 
     def _anchor(self) -> None:
         now = self._clock.now()

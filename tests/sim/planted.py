@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from node.fleet.ledger import StoreLedger
 from node.store import derive, exchange, projection
+from node.store.transaction import Identity
 from node.store.writer import Writer
 from sync.decide.ask import AskState, Kind, Step, advance
 from sync.decide.final import rule
@@ -65,8 +66,8 @@ def _told_early(stack: ExitStack) -> None:
     """A hand-over is told before it is committed."""
     real = Writer._one
 
-    def one(self: Writer, asked: Any, fleet: bytes) -> Any:  # noqa: ANN401
-        done = real(self, asked, fleet)
+    def one(self: Writer, asked: Any, identity: Identity) -> Any:  # noqa: ANN401
+        done = real(self, asked, identity)
         if "hand_over" in asked.name and done[0].error is None and not asked.future.done():
             asked.future.set_result(done[0].result)
             self._told_early = True  # type: ignore[attr-defined]
@@ -80,7 +81,7 @@ def _told_early(stack: ExitStack) -> None:
         if not any("hand_over" in asked.name for asked in group):
             return committed(self, group)
         self._connection.execute("BEGIN IMMEDIATE")
-        made = [one(self, asked, self._identity.fleet)[0] for asked in group]
+        made = [one(self, asked, self._identity)[0] for asked in group]
         self._connection.execute("ROLLBACK")
         self._loop.call_later(0.05, committed, self, group)
         return made

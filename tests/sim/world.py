@@ -59,6 +59,8 @@ class World(Hosting):
         self.returned: dict[str, float] = {}
         self.removed: set[str] = set()
         """Names of machines that the owner removed."""
+        self.fate: str | None = None
+        """Which of the faults that no machine comes back from as it was."""
         self.lost: set[str] = set()
         """Names of machines that broke for good."""
         self.copied: set[str] = set()

@@ -133,6 +133,7 @@
  * @property {number} joined
  * @property {number | null} removed
  * @property {string | null} removed_by
+ * @property {string | null} forked
  *
  * @typedef {object} FleetView
  * @property {string} fleet
@@ -140,6 +141,7 @@
  * @property {number | null} port
  * @property {string} mdns
  * @property {string | null} removed
+ * @property {string | null} hold
  *
  * @typedef {object} PairingView
  * @property {string} id
