@@ -6,6 +6,6 @@ from tests.sim.blocks import check_block
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_the_first_seeds_keep_every_promise(tmp_path_factory: pytest.TempPathFactory) -> None:
     check_block(0, tmp_path_factory)

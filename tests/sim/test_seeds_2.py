@@ -6,6 +6,6 @@ from tests.sim.blocks import check_block
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_the_third_seeds_keep_every_promise(tmp_path_factory: pytest.TempPathFactory) -> None:
     check_block(2, tmp_path_factory)
