@@ -280,6 +280,7 @@ class Node:
                 entered=network.renew,
                 unacknowledged=network.unacknowledged,
                 privacy=self.sight.privacy,
+                home=self.home,
             ),
         )
         self.agents = agents = AgentSide(

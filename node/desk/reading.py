@@ -145,12 +145,12 @@ class Reading:
         if not records:
             return []
         looking = Looking(self.context, connection, person)
-        latest = {(topic, ref): n for n, topic, ref in records}
+        latest = {_about(topic, ref): n for n, topic, ref in records}
         counts = looking.counts()
         return [
             self._change(looking, n, topic, ref, counts)
             for n, topic, ref in records
-            if latest[topic, ref] == n or n == records[-1][0]
+            if latest[_about(topic, ref)] == n
         ]
 
     def _change(
@@ -233,6 +233,11 @@ class Reading:
             }
 
         return await self.context.reader.run(read)
+
+
+def _about(topic: str, ref: str) -> tuple[str, str]:
+    """Return what a change shows anew: any change of the fleet shows all of it."""
+    return topic, "" if topic == "fleet" else ref
 
 
 def last_number(connection: sqlite3.Connection) -> int:
