@@ -183,5 +183,9 @@ BACKUP_SCRYPT_COST: Final = 2**17
 BACKUP_SCRYPT_MEMORY: Final = 256 * 1024 * 1024
 """Above what that cost takes (128 MiB and a little)."""
 
+LEARN_S: Final = 10.0
+"""How long a restored node looks for another machine that knows its last entries before agents
+may ask: a machine that is up is linked in a second or two, and a starter waits 30 s."""
+
 BACKUP_MANIFEST_BYTES: Final = 64 * 1024 * 1024
 """Names and hashes of some 400,000 blobs; a length beyond it is no list of ours."""

@@ -280,6 +280,7 @@ class Node:
                 entered=network.renew,
                 unacknowledged=network.unacknowledged,
                 privacy=self.sight.privacy,
+                home=self.home,
             ),
         )
         self.agents = agents = AgentSide(
@@ -305,10 +306,12 @@ class Node:
         sweeper: asyncio.Task[None] | None = None
         try:
             await self.settle()
+            linked = await self._learn_first(stop)
             await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context, self.answers).run())
-            await self.network.start()
+            if not linked:
+                await self.network.start()
             write(self.home / FACTS_FILE, self._facts())
             _log.info("serving %s", self._facts()["url"])
             await stop.wait()
@@ -323,6 +326,22 @@ class Node:
             await self.network.stop()
             await self.writer.close()
             self.reader.close()
+
+    async def _learn_first(self, stop: asyncio.Event) -> bool:
+        """Link before anybody can ask, where a backup was restored; return whether it did.
+
+        What an agent asks before this node knows its own last entry would split its history.
+        """
+        held = await self.reader.run(hold.kept)
+        if held is None or held.sign is not hold.Sign.RESTORED:
+            return False
+        await self.network.start()
+        with self.signals.any() as changed, contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.LEARN_S):
+                while not stop.is_set() and await self.reader.run(hold.kept) is not None:
+                    await changed.wait()
+                    changed.clear()
+        return True
 
     def _facts(self) -> dict[str, Any]:
         port = self.settings.web_port

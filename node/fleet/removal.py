@@ -136,11 +136,8 @@ def _way_out(connection: sqlite3.Connection) -> str:
         "SELECT 1 FROM person_session UNION SELECT 1 FROM passphrase LIMIT 1"
     ).fetchone()
     if someone is not None:
-        return "to use askmesh here again, run: askmesh node leave"
-    return (
-        "nobody can sign in here, so to use askmesh on this machine again, begin in a new"
-        " directory (ASKMESH_HOME)."
-    )
+        return "to use askmesh here again, run: askmesh node leave, or askmesh node rejoin"
+    return "to use askmesh on this machine again, run: askmesh node rejoin"
 
 
 def day(milliseconds: int) -> str:

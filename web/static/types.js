@@ -9,7 +9,8 @@
  *   | "deadline_passed" | "answered_here" | "answered_elsewhere" | "lost"
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
  *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
- *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"} CardState
+ *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
+ *   | "on_hold" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -133,7 +134,7 @@
  * @property {number} joined
  * @property {number | null} removed
  * @property {string | null} removed_by
- * @property {string | null} forked
+ * @property {string | null} forked   its history split in two: that, as a sentence
  *
  * @typedef {object} FleetView
  * @property {string} fleet
@@ -141,7 +142,7 @@
  * @property {number | null} port
  * @property {string} mdns
  * @property {string | null} removed
- * @property {string | null} hold
+ * @property {string | null} hold   why this machine decides nothing, as a sentence
  *
  * @typedef {object} PairingView
  * @property {string} id

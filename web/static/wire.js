@@ -175,6 +175,14 @@ export const wire = {
   leaving: () => call("GET", "/api/leaving"),
   /** @returns {Promise<T.LeftView>} */
   leave: () => call("POST", "/api/leaving"),
+  /** @returns {Promise<T.Consequences>} */
+  rejoining: () => call("GET", "/api/rejoining"),
+  /** @returns {Promise<T.LeftView>} */
+  rejoin: () => call("POST", "/api/rejoining"),
+  /** @returns {Promise<T.Consequences>} */
+  holding: () => call("GET", "/api/hold"),
+  /** @returns {Promise<T.FleetView>} */
+  goOn: () => call("POST", "/api/hold"),
   /** @returns {Promise<{lines: T.PrivacyLine[]}>} */
   privacy: () => call("GET", "/api/privacy"),
 };
