@@ -16,6 +16,7 @@ from node.backup.mark import mark
 from node.backup.placing import NEW, finish, make_ready, occupied
 from node.backup.private import STAGED, sweep, sync_folder, workplace
 from node.backup.sealed import BackupUnsound, Opening, WrongPassphrase, damaged
+from node.bridge.paths import PLACING, READY
 from node.config import LOCK_FILE, lock, prepare
 from node.identity import KEY_FILE, load_key
 from node.store.blobs import FOLDER
@@ -51,16 +52,11 @@ def restore(
     Raises `StoreHeld` while a node runs there, `Conflict` where one lies and `replace` is not
     said, `BackupUnsound`, `StoreFull`, `StoreError`.
     """
-    opening = _opened(file, asking.passphrase)
-    manifest = read_manifest(opening)
+    # Nobody types a passphrase for what is refused anyway.
     with _in_words(), _held(home):
-        finish(home)
-        sweep(home, STAGED)
-        if occupied(home) and not replace:
-            raise Conflict(
-                f"A node lies in {home} already; nothing was changed.",
-                hint="To put the backup in its place: --replace moves what is there aside.",
-            )
+        _check_free(home, replace=replace)
+        opening = _opened(file, asking.passphrase)
+        manifest = read_manifest(opening)
         with workplace(home, STAGED) as folder:
             new = folder / NEW
             _unpack(opening, manifest, new, told)
@@ -68,6 +64,24 @@ def restore(
             make_ready(home, folder, aside=f"before-restore-{at}")
             aside = finish(home)
     return Restored(manifest=manifest, by=by, aside=aside)
+
+
+def _check_free(home: Path, *, replace: bool) -> None:
+    """Finish what was cut off before. Raises `Conflict` where a node is in the way then."""
+    cut_off = any((home / name).is_dir() for name in (READY, PLACING))
+    finish(home)
+    sweep(home, STAGED)
+    if not occupied(home) or replace:
+        return
+    if cut_off:
+        raise Conflict(
+            f"A restoring into {home} had been cut off; it was finished just now.",
+            hint="Start it with `askmesh up`. To put this backup in its place: --replace.",
+        )
+    raise Conflict(
+        f"A node lies in {home} already; nothing was changed.",
+        hint="To put the backup in its place: --replace moves what is there aside.",
+    )
 
 
 def _opened(file: BinaryIO, passphrase: Callable[[], str]) -> Opening:

@@ -45,7 +45,7 @@ def backup(place: Place, *, file: Path, no_passphrase: bool, as_json: bool) -> N
     """
     if not is_initialised(place.home):
         raise Stop(f"No node was ever started in {place.home}, so there is nothing to back up.")
-    with Terminal() as terminal:
+    with Terminal(on_page=False) as terminal:
         made = _back_up(place, terminal, file.absolute(), bare=no_passphrase)
     if as_json:
         print_json(_as_object(made, file.absolute(), locked=not no_passphrase))

@@ -41,7 +41,7 @@ def restore(place: Place, *, file: Path, replace: bool, as_json: bool) -> None:
     Example: askmesh restore ~/askmesh-2026-12-02.backup
     """
     check_free(place.home)
-    with Terminal() as terminal, file.open("rb") as source:
+    with Terminal(on_page=False) as terminal, file.open("rb") as source:
         done = _restore(place, terminal, source, replace=replace)
     if as_json:
         print_json(_as_object(place, done))

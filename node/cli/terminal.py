@@ -34,13 +34,15 @@ COLUMNS: Final = 80
 class Terminal:
     """The terminal of this process. Use as a context."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, on_page: bool = True) -> None:
+        """`on_page`: whether the page can do the same."""
         try:
             descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
         except OSError:
             raise Stop(
                 "This is for a person at a terminal, and there is no terminal here.",
-                hint="Run it in a terminal yourself, or use the page (`askmesh open`).",
+                hint="Run it in a terminal yourself"
+                + (", or use the page (`askmesh open`)." if on_page else "; no program can."),
                 code="no_terminal",
             ) from None
         self._screen: TextIO = os.fdopen(

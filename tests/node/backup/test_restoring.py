@@ -351,3 +351,36 @@ def test_what_is_dropped_of_a_copy_is_zeroed_on_any_build_of_sqlite() -> None:
     store.executemany("INSERT INTO reply VALUES (?)", [(b"a secret word" * 900,)] * 9)
     mark.mark(store, when=AT, at=LATER, by="Ann")
     assert b"a secret word" not in store.serialize()
+
+
+def _asks_for_nothing() -> str:
+    pytest.fail("a passphrase was asked for")
+
+
+def test_nobody_types_a_passphrase_for_what_is_refused_anyway(node: Path, tmp_path: Path) -> None:
+    backed_up(node, tmp_path / "locked", passphrase="long enough here")
+    data = (tmp_path / "locked").read_bytes()
+    with pytest.raises(Conflict, match="lies in"):
+        put_back(node, data, passphrase=_asks_for_nothing)
+    held = lock(node, {"pid": 1})
+    try:
+        with pytest.raises(StoreHeld):
+            put_back(node, data, replace=True, passphrase=_asks_for_nothing)
+    finally:
+        os.close(held)
+
+
+def test_a_restoring_that_was_cut_off_is_finished_and_that_is_said(
+    node: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as cut:
+        cut.setattr("node.backup.placing._move", _fails)
+        with pytest.raises(StoreError, match="could not be put in place"):
+            put_back(node, data, replace=True)
+    with pytest.raises(Conflict, match="had been cut off; it was finished"):
+        put_back(node, data)
+    assert mark.RESTORED in values(node)
+
+
+def _fails(*_given: object) -> None:
+    raise OSError(5, "Input/output error")
