@@ -7,6 +7,7 @@ copy (`node.store.erasing`); the home closes what is still open.
 import asyncio
 import sqlite3
 
+from node.backup.private import COPY, sweep
 from node.desk import persons
 from node.desk.closing import close, void
 from node.desk.context import Context
@@ -55,7 +56,7 @@ async def redact(context: Context, viewer: Viewer, ask_id: str, wanted: Erasing)
         return looking.ask(find(transaction.connection, row.id))
 
     view = await context.writer.run("redact", job)
-    await wipe_blobs(context)
+    await wipe(context)
     return view
 
 
@@ -117,6 +118,15 @@ def left_open(connection: sqlite3.Connection, home: str) -> bool:
     """Whether `close_erased` has something to do."""
     sql = f"SELECT 1 FROM ask WHERE {LEFT} LIMIT 1"  # noqa: S608 -- a constant
     return connection.execute(sql, (home,)).fetchone() is not None
+
+
+async def wipe(context: Context) -> None:
+    """Remove what an owner had erased from beside the store: blobs, and copies of the store.
+
+    A killed `askmesh backup` left those; one that is being made is left alone.
+    """
+    await asyncio.to_thread(sweep, context.blobs.home, COPY)
+    await wipe_blobs(context)
 
 
 async def wipe_blobs(context: Context) -> int:

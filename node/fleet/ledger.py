@@ -101,7 +101,7 @@ class StoreLedger:
         if received.members_moved:
             self._members_changed()
         if received.erased:
-            await erasing.wipe_blobs(self._context)
+            await erasing.wipe(self._context)
         return received.kept
 
     async def frozen(self) -> dict[Place, Frozen]:

@@ -18,6 +18,7 @@ class Blobs:
     """The blobs of one data directory."""
 
     def __init__(self, home: Path) -> None:
+        self.home = home
         self._folder = home / FOLDER
         self._folder.mkdir(mode=0o700, exist_ok=True)
 

@@ -121,7 +121,7 @@ class Fleet:
 
         if run:
             await taker.writer.run("receive", job)
-        await erasing.wipe_blobs(taker.context)
+        await erasing.wipe(taker.context)
         for blob in await giver.reader.run(_blobs):
             data = giver.context.blobs.salted(blob)
             wanted = partial(exchange.is_wanted, blob=blob)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from node.backup.private import COPY
 from node.desk import erasing
 from node.desk.requests import Flag
 from node.store.rebuild import compare
@@ -102,6 +103,20 @@ async def test_no_file_of_any_machine_keeps_it_and_all_that_was_decided_still_ve
                 assert view.final.outcome == decided[ask]
         await machine.restart()
         assert holds(machine) == []
+
+
+async def test_the_copy_that_a_killed_backup_left_goes_too(fleet: Fleet) -> None:
+    """On the machine where it is erased, and on one that hears of it."""
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    ask = await desk.ask(title=SECRET)
+    await fleet.meet_all()
+    for machine in (desk, laptop):
+        (machine.home / f"{COPY}1").mkdir()
+        (machine.home / f"{COPY}1" / "store.db").write_text(SECRET)
+    await redact(desk, ask, fleet.ann)
+    await fleet.meet_all()
+    for machine in (desk, laptop):
+        assert not list(machine.home.glob(f"{COPY}*"))
 
 
 async def test_what_is_open_is_withdrawn_by_its_machine_and_the_agent_is_told_why(
