@@ -10,6 +10,12 @@ from node.desk.rows import AskRow, words
 from sync.decide.ask import AskState, Outcome
 
 
+GONE = {
+    Outcome.ANSWERED.value: "Its words are not kept any more, so ask anew if you still need them."
+}
+"""What an agent is told that comes for an answer after its words went."""
+
+
 def state_of(row: AskRow) -> AnswerState:
     """Return an ask's state in the words agents are told."""
     if row.posted:
@@ -58,7 +64,9 @@ def answer_of(
         because=answer.because if answer and holds else None,
         by=by.name if by and holds else None,
         fallback=text.ask.fallback if expired and text.ask else None,
-        reason=row.handover_why or (answer.reason if answer else None) or row.reason,
+        reason=row.handover_why
+        or (answer.reason if answer else GONE.get(row.outcome or ""))
+        or row.reason,
         resolved=row.resolved_at is not None,
         reach=reach,
         reach_reason=why_not,

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from node import limits
+from node.agents import texts
 from node.desk.retention import Retention
 from node.store import retention
 from node.store.rebuild import compare
@@ -87,6 +88,20 @@ async def test_the_words_go_after_ninety_days_and_the_decision_stays(fleet: Flee
         assert (await machine.view(still_open, fleet.ann)).title == "Open all the time"
     await fleet.meet_all()
     assert holds(laptop) == []
+
+
+async def test_who_comes_late_for_an_answer_is_told_that_its_words_went(fleet: Fleet) -> None:
+    """An empty answer would look like the one that was given."""
+    desk = fleet["desk"]
+    days = Days(fleet, desk=7)
+    await days.look()
+    ask = await desk.ask(title=SECRET)
+    await desk.vote(fleet.ann, ask, "answer", text=SECRET)
+    await days.passed(9)
+    answer = await desk.fetch(ask)
+    assert (answer.state, answer.text) == ("answered", None)
+    assert "not kept any more" in (answer.reason or "")
+    assert "not kept any more" in texts.say_answer(answer)
 
 
 async def test_who_let_it_go_does_not_get_it_again_and_who_is_new_lets_it_go_as_well(
