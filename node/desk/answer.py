@@ -9,7 +9,6 @@ from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
 from sync.decide.ask import AskState, Outcome
 
-
 GONE = {
     Outcome.ANSWERED.value: "Its words are not kept any more, so ask anew if you still need them."
 }
@@ -52,6 +51,7 @@ def answer_of(
     holds = here and session is not None and row.handed_to == session
     by = persons.everyone(connection).get(row.closed_by or "")
     expired = row.outcome == Outcome.EXPIRED.value
+    why = answer.reason if answer else GONE.get(row.outcome or "")
     return Answer(
         id=context.short(row.id),
         full_id=row.id,
@@ -64,9 +64,7 @@ def answer_of(
         because=answer.because if answer and holds else None,
         by=by.name if by and holds else None,
         fallback=text.ask.fallback if expired and text.ask else None,
-        reason=row.handover_why
-        or (answer.reason if answer else GONE.get(row.outcome or ""))
-        or row.reason,
+        reason=row.handover_why or why or row.reason,
         resolved=row.resolved_at is not None,
         reach=reach,
         reach_reason=why_not,

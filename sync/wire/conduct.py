@@ -12,6 +12,7 @@ FRAMES: Final = "It floods this link with messages."
 AGAIN: Final = "It asks again and again for entries that it has."
 VECTORS: Final = "It asks again and again what this machine holds."
 UNASKED: Final = "It keeps sending what nobody asked for."
+EARLIER: Final = "It keeps sending ever earlier proofs against one machine."
 UNSTORABLE: Final = "It keeps sending entries that cannot be stored."
 
 _LIMITS: Final[Mapping[str, int]] = {FRAMES: FRAMES_PER_MINUTE}

@@ -353,9 +353,13 @@ def _evidence(data: bytes) -> tuple[Evidence, ...]:
     if len(parts) > PROOFS:
         raise BadFrame(f"It sent a frame that proves more than {PROOFS} forks.")
     try:
-        return tuple([fork.decode(part) for part in parts])
+        found = tuple([fork.decode(part) for part in parts])
     except BadEntry as error:
         raise BadFrame(f"It sent bad evidence: {error.sentence}") from None
+    if len({one.place for one in found}) < len(found):
+        # Of several forks of a log the earliest counts: a sound peer keeps no other.
+        raise BadFrame("It sent a frame that proves several forks of one log.")
+    return found
 
 
 def _signed(data: bytes, limit: int) -> dict[str, bytes]:

@@ -37,7 +37,7 @@ from sync.wire.actions import (
 from sync.wire.blob_transfer import Fetching, Giving
 from sync.wire.claims import Claims
 from sync.wire.comparing import Comparing, Sight
-from sync.wire.conduct import FRAMES, UNSTORABLE, Conduct, Misconduct
+from sync.wire.conduct import EARLIER, FRAMES, UNSTORABLE, Conduct, Misconduct
 from sync.wire.heartbeat import Heartbeat
 from sync.wire.held import Held
 from sync.wire.pulling import Pulling
@@ -321,18 +321,20 @@ class Session:
             case _:
                 return self._take_small(frame, now)
 
-    def _convict(self, evidence: Sequence[Evidence]) -> list[Action]:
+    def _convict(self, evidence: Sequence[Evidence], now: int) -> list[Action]:
         """Have the store look at what is not known here of forks."""
         news = tuple([one for one in evidence if self._held.counts(one.place, one.seq)])
         if any(one.fleet != self._us.fleet for one in news):
             raise Misconduct("It sends evidence of another fleet.")
+        if any(one.place in self._held.frozen for one in news):
+            self._conduct.count(EARLIER, now)
         return [Convict(evidence=news)] if news else []
 
     def _take_small(self, frame: frames.Frame, now: int) -> list[Action]:
         """Take what is not about entries and vectors."""
         match frame:
             case frames.Proofs():
-                return self._convict(frame.evidence)
+                return self._convict(frame.evidence, now)
             case frames.Presence():
                 return [Heard(raw=frame.raw, signature=frame.signature)]
             case frames.Letter():
