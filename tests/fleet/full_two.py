@@ -69,7 +69,7 @@ class Two:
         fill(self.laptop.home)
         many = [
             self.desk.node.flag(kind="note", title=f"Note {n}", detail="word " * 3_000)["full_id"]
-            for n in range(20)
+            for n in range(15)
         ]
         until(lambda: "disk is full" in (self.laptop.sees("desk")["trouble"] or ""), "it says why")
         self.says(self.laptop, True)
@@ -84,14 +84,20 @@ class Two:
     def asking(self) -> None:
         """The disk of the desk is full when an agent asks."""
         fill(self.desk.home)
-        fields = {"kind": "approval", "title": "Full", "call": {"tool": "x" * 50_000}}
-        self.told["ask"] = self.refused("flag", fields, "full")
-        self.says(self.desk, True)
+        call = {
+            "kind": "approval",
+            "title": "Full",
+            "call": CALL | {"arguments": {"text": "x" * 50_000}},
+        }
+        self.told["call"] = self.refused("flag", call, "call")
+        words = {"kind": "question", "title": "Full?", "detail": "word " * 6_000}
+        self.told["ask"] = self.refused("flag", words, "ask")
         free(self.desk.home)
-        flagged = self.desk.node.agent("flag", fields, request="full")
-        self.told["ask again"] = flagged["already_open"]
-        self.laptop.meets(flagged["full_id"])
         self.says(self.desk, False)
+        for fields, request in ((call, "call"), (words, "ask")):
+            flagged = self.desk.node.agent("flag", fields, request=request)
+            assert flagged["already_open"] is False, flagged
+            self.laptop.meets(flagged["full_id"])
 
     def voting(self) -> None:
         """The disk of the laptop is full when its person answers, then that of the home."""
@@ -113,7 +119,7 @@ class Two:
     def handing_over(self) -> None:
         """The disk of the desk is full when the agent picks the answer up, and tells of it."""
         ask = self.approval("Hand over")
-        assert self.laptop.person.vote(ask, "allow", because="because " * 2_000)[0] == 202
+        assert self.laptop.person.vote(ask, "allow", because="because " * 500)[0] == 202
         self.desk.becomes(ask, "not_picked_up")
         fill(self.desk.home)
         taking = {"ask_id": ask, "wait_s": 0}
