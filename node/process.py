@@ -46,8 +46,8 @@ from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
 from node.store import exchange, hold
-from node.store.connection import failure
 from node.store.blobs import Blobs
+from node.store.connection import failure
 from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Writer

@@ -23,9 +23,8 @@ from node.store import hold, introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
-from sync.limits import HOUR_MS
+from sync.limits import HOUR_MS, STORE_RETRY_S
 from sync.log.entry import Entry, sha256
-from sync.limits import STORE_RETRY_S
 from sync.log.names import node_bytes, node_name
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh, Settings
