@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = ROOT / "tests" / "clients"
 PYTHON = [sys.executable, "-I"]
-PARTS = ("architecture", "node", "sync", "web")
+PARTS = ("architecture", "node", "sim", "sync", "web")
 """Folders of tests of parts; the others drive whole nodes, once the parts are seen to hold."""
 WORKERS = 4
 """Files of parts at once, at most: more gains little, and each takes memory."""
@@ -38,6 +38,7 @@ PROGRAMS = {
     "git": (("git",), ("git",)),
     "mount namespaces": (("unshare",), ("util-linux", "mount")),
     "network namespaces": (("bridge",), ("iproute2",)),
+    "a file system to break": (("mkfs.ext4",), ("e2fsprogs",)),
     "a packet filter": (("nft",), ("nftables",)),
 }
 

@@ -9,7 +9,13 @@ from typing import Any
 
 import msgspec
 
-from node.limits import PEER_PORT, WEB_PORT
+from node.limits import (
+    KEEP_TEXTS_DAYS,
+    KEEP_TEXTS_LEAST_DAYS,
+    KEEP_TEXTS_MOST_DAYS,
+    PEER_PORT,
+    WEB_PORT,
+)
 from sync.errors import Invalid, StoreError, StoreHeld
 
 LOCK_FILE = "node.lock"
@@ -27,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     bind: str | None = None
     mdns: bool = True
     name: str | None = None
+    keep_texts: int = KEEP_TEXTS_DAYS
+    """Days after an ask is over; 0: for ever."""
 
 
 def prepare(home: Path, *, create: bool) -> None:
@@ -115,9 +123,20 @@ def settings(home: Path, told: dict[str, Any]) -> Settings:
     """
     merged = {**read(home / SETTINGS_FILE), **told}
     try:
-        return msgspec.convert(merged, Settings)
+        chosen = msgspec.convert(merged, Settings)
+        check_keep(chosen.keep_texts)
+        return chosen
     except msgspec.ValidationError as error:
         raise Invalid(
             f"{home / SETTINGS_FILE} holds a value that cannot be used: {error}.",
             hint="Correct or remove it; the defaults are used then.",
         ) from None
+
+
+def check_keep(days: int) -> None:
+    """Raise `Invalid` for a number of days that texts cannot be kept."""
+    if days and not KEEP_TEXTS_LEAST_DAYS <= days <= KEEP_TEXTS_MOST_DAYS:
+        raise Invalid(
+            f"Texts cannot be kept for {days} days.",
+            hint=f"Give {KEEP_TEXTS_LEAST_DAYS} to {KEEP_TEXTS_MOST_DAYS} days, or 0: for ever.",
+        )

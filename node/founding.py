@@ -13,7 +13,7 @@ from node.clock import Anchor, Clock, Times
 from node.config import SETTINGS_FILE
 from node.desk import holding
 from node.desk.sign_in import ENTROPY
-from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, load_key, recovery_key
+from node.identity import KEY_FILE, RECOVERY_BYTES, create_key, recovery_key, settle_key
 from node.store.connection import STORE_FILE, erase_traces, failure, open_writer
 from node.store.derive import NODE
 from node.store.hold import Sign
@@ -52,7 +52,8 @@ def open_store(
     _both_or_none(home, key=exists)
     if not exists and not create:
         raise StoreError(f"No node was ever started in {home}.", hint="Run `askmesh up` to begin.")
-    key = load_key(home) if exists else create_key(home)
+    if not exists:
+        create_key(home)
     connection = open_writer(home)
     try:
         migrate(connection, now=times.wall_ms())
@@ -60,6 +61,9 @@ def open_store(
         clock = Clock(times, None if row is None else msgspec.json.decode(row[0], type=Anchor))
         # A secret may have been removed right before a crash.
         erase_traces(connection)
+        row = connection.execute("SELECT value FROM local WHERE name = ?", (NODE,)).fetchone()
+        # Which of two keys counts after a rejoining that was cut off, the store alone knows.
+        key = settle_key(home, None if row is None else row[0])
         # What is derived from the log rests on who we are.
         connection.execute("INSERT OR IGNORE INTO local VALUES (?, ?)", (NODE, key.node_id))
         if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is None:
@@ -141,7 +145,7 @@ def _look_at_birth(
         return
     with _writing(connection, identity, clock, random) as transaction:
         transaction.keep(BIRTH, msgspec.json.encode(birth.Mark(birth=now, start=start)))
-        if found is not None and transaction.row("SELECT 1 FROM person"):
+        if found is not None and transaction.row("SELECT 1 FROM person WHERE NOT ended"):
             # While nobody can answer there is nothing that could be decided twice.
             holding.begin(transaction, found)
 

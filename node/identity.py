@@ -12,6 +12,8 @@ from sync.errors import Invalid, StoreError
 from sync.log.entry import NodeKey
 
 KEY_FILE = "node.key"
+NEXT_FILE = ".node.key.next"
+"""The key of an identity that is being taken on: the store says whether it counts."""
 RECOVERY_BYTES = 16
 """128 bits: twelve words, and no search can find them."""
 
@@ -25,10 +27,42 @@ def create_key(home: Path) -> NodeKey:
     start that was killed is finished by the next. Raises `StoreError` when a key is there
     already.
     """
-    private = Ed25519PrivateKey.generate()
     path = home / KEY_FILE
     if path.exists():
         raise StoreError(f"{path} exists already; a second key is never made.")
+    return _make(home, path)
+
+
+def next_key(home: Path) -> NodeKey:
+    """Make the key of a new identity beside the one in use, durably, and use it for nothing.
+
+    Once the store says that it counts, `settle_key` puts it in the place of the other.
+    """
+    return _make(home, home / NEXT_FILE)
+
+
+def settle_key(home: Path, node: bytes | None) -> NodeKey:
+    """Return the key that the store counts (its node id; None: it has not said).
+
+    A change of identity that was cut off is finished, or cleared away if the store never
+    had it. Raises `StoreError` when there is no key.
+    """
+    key, following = load_key(home), home / NEXT_FILE
+    if not following.exists():
+        return key
+    if node is None or key.node_id == node:
+        following.unlink(missing_ok=True)
+        return key
+    other = load_key(home, NEXT_FILE)
+    if other.node_id != node:
+        return key
+    following.rename(home / KEY_FILE)
+    _sync(home)
+    return other
+
+
+def _make(home: Path, path: Path) -> NodeKey:
+    private = Ed25519PrivateKey.generate()
     begun = home / f".{KEY_FILE}.new"
     begun.unlink(missing_ok=True)
     with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -36,17 +70,21 @@ def create_key(home: Path) -> NodeKey:
         file.flush()
         os.fsync(file.fileno())
     begun.rename(path)
+    _sync(home)
+    return NodeKey(private)
+
+
+def _sync(home: Path) -> None:
     folder = os.open(home, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return NodeKey(private)
 
 
-def load_key(home: Path) -> NodeKey:
+def load_key(home: Path, name: str = KEY_FILE) -> NodeKey:
     """Read this node's key. Raises `StoreError` when it is missing or open to others."""
-    path = home / KEY_FILE
+    path = home / name
     try:
         mode = path.stat().st_mode & 0o777
         raw = path.read_bytes()

@@ -41,11 +41,42 @@ GATE_HOST_LIMIT_S: Final = 660
 REPLY_KEPT_MS: Final = 24 * 3_600_000
 """A retry under the same request id returns the first reply for a day."""
 
+KEEP_TEXTS_DAYS: Final = 90
+"""A quarter: texts are looked up for weeks, and a leaked secret does not lie about for years."""
+
+KEEP_TEXTS_LEAST_DAYS: Final = 7
+"""Shorter, and people back from a week's leave could not read what was decided."""
+
+KEEP_TEXTS_MOST_DAYS: Final = 3_650
+"""Ten years; who wants more wants 0, for ever."""
+
+RETENTION_EVERY_MS: Final = 3_600_000
+"""To the hour is exact enough, and each look reads an index of all texts that are kept."""
+
+RETENTION_BATCH: Final = 20
+"""Asks in one job: a vote waits behind a few milliseconds of it."""
+
+RETENTION_BATCHES: Final = 10
+"""Jobs at one look; then deadlines are looked after again."""
+
+RETENTION_PAUSE_MS: Final = 1_000
+"""Before the next look while more is due: a year of texts takes minutes in the background."""
+
+RETENTION_PACK_MS: Final = 7 * 86_400_000
+"""How much older entries are than texts are kept before they are packed: by then nearly all
+that was said with them is over as well."""
+
+RETENTION_JUMP_MS: Final = 7 * 86_400_000
+"""After a longer gap between two looks nothing is erased for a day: the clock may be wrong."""
+
 EVENTS_KEPT: Final = 10_000
 """A page further behind than this reads the snapshot again."""
 
 CLOSED_SHOWN: Final = 100
 """Closed asks in the page's snapshot; older ones are read one by one."""
+
+UNREAD_COUNTED: Final = 1_000
+"""The latest notes among which unread ones are counted, at every change: older ones are past."""
 
 OPEN_SHOWN: Final = 500
 """Open asks in one snapshot; more than this nobody reads in one list."""
@@ -151,6 +182,10 @@ BACKUP_SCRYPT_COST: Final = 2**17
 
 BACKUP_SCRYPT_MEMORY: Final = 256 * 1024 * 1024
 """Above what that cost takes (128 MiB and a little)."""
+
+LEARN_S: Final = 10.0
+"""How long a restored node looks for another machine that knows its last entries before agents
+may ask: a machine that is up is linked in a second or two, and a starter waits 30 s."""
 
 BACKUP_MANIFEST_BYTES: Final = 64 * 1024 * 1024
 """Names and hashes of some 400,000 blobs; a length beyond it is no list of ours."""

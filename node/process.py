@@ -46,8 +46,8 @@ from node.founding import Opened, open_store
 from node.gate.checker import check
 from node.gate.claude import handle
 from node.store import exchange, hold
-from node.store.connection import failure
 from node.store.blobs import Blobs
+from node.store.connection import failure
 from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Writer
@@ -94,6 +94,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     bind: str | None = None
     no_mdns: bool = False
     name: str | None = None
+    keep_texts: int | None = None
     create: bool = False
     sign_in_fd: int | None = None
 
@@ -104,6 +105,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             "web_port": self.web_port,
             "bind": self.bind,
             "name": self.name,
+            "keep_texts": self.keep_texts,
             "mdns": False if self.no_mdns else None,
         }
         return {name: value for name, value in given.items() if value is not None}
@@ -212,7 +214,11 @@ class Node:
             stored=self._stored,
             stop_point=seams.stop_point,
         )
-        ways = Ways(web_port=self.settings.web_port, mdns_wanted=self.settings.mdns)
+        ways = Ways(
+            web_port=self.settings.web_port,
+            mdns_wanted=self.settings.mdns,
+            keep_texts_days=self.settings.keep_texts,
+        )
         self.sight = LinkSight(ways)
         self.reader = Reader(self.home)
         self.context = Context(
@@ -227,6 +233,7 @@ class Node:
             random=seams.random,
             limits=seams.limits,
             started=opened.clock.now(),
+            keep_texts_days=self.settings.keep_texts,
             fleet=self.sight,
         )
 
@@ -289,6 +296,7 @@ class Node:
                 entered=network.renew,
                 unacknowledged=network.unacknowledged,
                 privacy=self.sight.privacy,
+                home=self.home,
             ),
         )
         self.agents = agents = AgentSide(
@@ -314,10 +322,12 @@ class Node:
         sweeper: asyncio.Task[None] | None = None
         try:
             await self.settle()
+            linked = await self._learn_first(stop)
             await page.open()
             await self.socket.open()
             sweeper = loop.create_task(Sweeper(self.context, self.answers).run())
-            await self.network.start()
+            if not linked:
+                await self.network.start()
             write(self.home / FACTS_FILE, self._facts())
             _log.info("serving %s", self._facts()["url"])
             await stop.wait()
@@ -333,6 +343,22 @@ class Node:
             await self.writer.close()
             self.reader.close()
 
+    async def _learn_first(self, stop: asyncio.Event) -> bool:
+        """Link before anybody can ask, where a backup was restored; return whether it did.
+
+        What an agent asks before this node knows its own last entry would split its history.
+        """
+        held = await self.reader.run(hold.kept)
+        if held is None or held.sign is not hold.Sign.RESTORED:
+            return False
+        await self.network.start()
+        with self.signals.any() as changed, contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.LEARN_S):
+                while not stop.is_set() and await self.reader.run(hold.kept) is not None:
+                    await changed.wait()
+                    changed.clear()
+        return True
+
     def _facts(self) -> dict[str, Any]:
         port = self.settings.web_port
         return {
@@ -343,6 +369,7 @@ class Node:
             "web_port": port,
             "url": f"http://127.0.0.1:{port}/",
             "started": self.context.started,
+            "keep_texts_days": self.settings.keep_texts,
         }
 
     def _sweep_blobs(self, connection: sqlite3.Connection) -> None:

@@ -88,6 +88,9 @@ HOMES_DIALLED: Final = 16
 PASSED_SLOWLY_S: Final = 15.0
 """How often a node that reached nobody of all tries another one: four a minute, as in backoff."""
 
+SURPLUS_S: Final = 60.0
+"""How long after a draw the links of the one before last: the new ones are there by then."""
+
 REDRAW_S: Final = 3600.0
 """How long a larger fleet keeps its random links: no part of it stays apart for long."""
 

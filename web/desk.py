@@ -128,6 +128,10 @@ class Desk(Protocol):
         """Whether anyone has ever signed in on this fleet."""
         ...
 
+    async def abandoned(self) -> bool:
+        """Whether nobody can sign in here any more, and the old identity is used up."""
+        ...
+
     async def sign_in_first(
         self, token: str, *, name: str, passphrase: str | None, where: str
     ) -> NewSession:
@@ -294,6 +298,26 @@ class MachinesDesk(Protocol):
 
         The new recovery words are in the reply and nowhere else.
         """
+        ...
+
+    async def rejoin_consequences(self, viewer: Viewer | None) -> Consequences:
+        """What a new identity would do to this machine; `viewer` None: as with `rejoin`."""
+        ...
+
+    async def rejoin(self, viewer: Viewer | None) -> LeftView:
+        """Take on a new identity, in a fleet of one whose owner the viewer is.
+
+        `viewer` None: only while `abandoned`; then the reply has no recovery words, and the
+        first sign-in or a pairing says whose machine it is.
+        """
+        ...
+
+    async def hold_consequences(self, viewer: Viewer) -> Consequences:
+        """What saying go would do on a machine that is on hold."""
+        ...
+
+    async def go_on(self, viewer: Viewer) -> FleetView:
+        """Say go. Raises `Conflict` when it is not on hold, `NotAllowed` for who may not."""
         ...
 
     async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:

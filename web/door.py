@@ -57,8 +57,14 @@ class Door:
         viewer = await self.viewer(request)
         if viewer is not None:
             request[VIEWER] = viewer
-        elif route.access is not Access.FIRST or await self._desk.has_person():
+        elif not await self._may_be_anyone(route):
             raise SignInNeeded(hint="Sign in on the page first.")
+
+    async def _may_be_anyone(self, route: Route) -> bool:
+        """Whether this machine has nobody who could prove to be more."""
+        if route.access is Access.FIRST:
+            return not await self._desk.has_person()
+        return route.access is Access.LAST and await self._desk.abandoned()
 
 
 def plain(request: web.Request) -> Headers:

@@ -43,6 +43,10 @@ class MachineRoutes:
             "drop_address": self.drop_address,
             "leave_consequences": self.leave_consequences,
             "leave": self.leave,
+            "rejoin_consequences": self.rejoin_consequences,
+            "rejoin": self.rejoin,
+            "hold_consequences": self.hold_consequences,
+            "go_on": self.go_on,
             "privacy": self.privacy,
         }
 
@@ -103,6 +107,26 @@ class MachineRoutes:
         """Leave the fleet. The person stays signed in, as the owner of the new one."""
         await body(request, Nothing)
         return reply(await carried_through(self._desk.leave(request[VIEWER])))
+
+    # --- a used-up identity, and a copied directory ------------------------------------------
+
+    async def rejoin_consequences(self, request: web.Request) -> web.StreamResponse:
+        """Reply what a new identity would do."""
+        return reply(await self._desk.rejoin_consequences(request.get(VIEWER)))
+
+    async def rejoin(self, request: web.Request) -> web.StreamResponse:
+        """Take on a new identity. The person stays signed in, as the owner of the new fleet."""
+        await body(request, Nothing)
+        return reply(await carried_through(self._desk.rejoin(request.get(VIEWER))))
+
+    async def hold_consequences(self, request: web.Request) -> web.StreamResponse:
+        """Reply what saying go would do."""
+        return reply(await self._desk.hold_consequences(request[VIEWER]))
+
+    async def go_on(self, request: web.Request) -> web.StreamResponse:
+        """Go off hold by a person's word."""
+        await body(request, Nothing)
+        return reply(await carried_through(self._desk.go_on(request[VIEWER])))
 
     # --- the machines -------------------------------------------------------------------
 

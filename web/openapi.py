@@ -106,6 +106,7 @@ _SECURITY: Final[dict[Access, list[dict[str, list[str]]]]] = {
     Access.PERSON: [{"session": []}],
     # Either a session, or nothing at all while nobody ever signed in.
     Access.FIRST: [{"session": []}, {}],
+    Access.LAST: [{"session": []}, {}],
 }
 _CHANGE_PARAMETER: Final = {
     "name": "X-Askmesh",

@@ -3,55 +3,20 @@
 `web.app` serves exactly these; `docs/http.md` and `web/openapi.json` are held against them.
 """
 
-from enum import Enum
-from typing import Any, Final, Literal
-
-import msgspec
+from typing import Final
 
 from web import messages
 from web.desk import Ballot, Erasing
-from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, SMALL_BODY_BYTES
+from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
+from web.machine_routes import MACHINES
+from web.route import Access, Route
 from web.views import (
     AskDetail,
-    Consequences,
-    FleetView,
-    JoinedView,
-    LeftView,
     State,
     VoteReceipt,
 )
 
-
-class Access(Enum):
-    """Who may call a route."""
-
-    PUBLIC = "public"
-    """No session: the page itself, and what makes a session out of a proof."""
-    PERSON = "person"
-    """A session of a person."""
-    FIRST = "first"
-    """A session of a person; anyone on this machine while nobody ever signed in on it."""
-
-
-class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One route."""
-
-    name: str
-    method: Literal["GET", "POST", "PUT", "DELETE"]
-    path: str
-    summary: str
-    access: Access = Access.PERSON
-    grants: bool = False
-    """It answers an ask, or gives or takes a right: what no agent may ever reach."""
-    page: bool = False
-    """The page or a part of it: other sites may link to it as a whole window."""
-    takes: type[Any] | None = None
-    body_bytes: int = SMALL_BODY_BYTES
-    gives: tuple[type[Any], ...] = ()
-    """One record, or several of which one comes; none: a file or a stream."""
-    status: int = 200
-    media: str = "application/json"
-
+__all__ = ["ANSWERING_AND_GRANTING", "ROUTES", "Access", "Route"]
 
 _PAGE: Final = (
     Route(
@@ -272,127 +237,8 @@ _RULES: Final = (
     ),
 )
 
-_MACHINES: Final = (
-    Route(
-        name="fleet",
-        method="GET",
-        path="/api/fleet",
-        summary="Every machine of the fleet, as this one sees it.",
-        gives=(FleetView,),
-    ),
-    Route(
-        name="begin_pairing",
-        method="POST",
-        path="/api/pairing",
-        summary="Show a code that lets one machine join this fleet.",
-        grants=True,
-        takes=messages.Nothing,
-        gives=(messages.ShownCode,),
-    ),
-    Route(
-        name="pairing",
-        method="GET",
-        path="/api/pairing",
-        summary="How the last code stands, without the code.",
-        gives=(messages.LastCode,),
-    ),
-    Route(
-        name="stop_pairing",
-        method="DELETE",
-        path="/api/pairing",
-        summary="Withdraw the code.",
-        grants=True,
-        takes=messages.Nothing,
-        gives=(messages.Done,),
-    ),
-    Route(
-        name="pairing_offers",
-        method="GET",
-        path="/api/pairing/offers",
-        summary="Machines near by that show a code; looks for about two seconds.",
-        access=Access.FIRST,
-        gives=(messages.Offers,),
-    ),
-    Route(
-        name="join_consequences",
-        method="GET",
-        path="/api/joining",
-        summary="What joining another fleet would do to this machine.",
-        access=Access.FIRST,
-        gives=(Consequences,),
-    ),
-    Route(
-        name="join",
-        method="POST",
-        path="/api/joining",
-        summary="Join the fleet of the machine that shows this code; ends every session here.",
-        access=Access.FIRST,
-        grants=True,
-        takes=messages.Joining,
-        gives=(JoinedView,),
-    ),
-    Route(
-        name="assign_machine",
-        method="PUT",
-        path="/api/machines/{node}/person",
-        summary="Say whose machine it is.",
-        grants=True,
-        takes=messages.MachinePerson,
-        gives=(FleetView,),
-    ),
-    Route(
-        name="remove_machine",
-        method="DELETE",
-        path="/api/machines/{node}",
-        summary="Remove a machine from the fleet, for good.",
-        grants=True,
-        takes=messages.Nothing,
-        gives=(FleetView,),
-    ),
-    Route(
-        name="add_address",
-        method="POST",
-        path="/api/machines/{node}/addresses",
-        summary="Give an address of a machine.",
-        grants=True,
-        takes=messages.MachineAddress,
-        gives=(FleetView,),
-    ),
-    Route(
-        name="drop_address",
-        method="DELETE",
-        path="/api/machines/{node}/addresses",
-        summary="Take a given address of a machine back.",
-        grants=True,
-        takes=messages.MachineAddress,
-        gives=(FleetView,),
-    ),
-    Route(
-        name="leave_consequences",
-        method="GET",
-        path="/api/leaving",
-        summary="What leaving the fleet would do to this machine.",
-        gives=(Consequences,),
-    ),
-    Route(
-        name="leave",
-        method="POST",
-        path="/api/leaving",
-        summary="Leave the fleet: this machine is one of its own again.",
-        grants=True,
-        takes=messages.Nothing,
-        gives=(LeftView,),
-    ),
-    Route(
-        name="privacy",
-        method="GET",
-        path="/api/privacy",
-        summary="What leaves this machine, and to whom.",
-        gives=(messages.Privacy,),
-    ),
-)
 
-ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *_MACHINES)
+ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *MACHINES)
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)
 """The list of DESIGN §3: tests try each as everything that is not a person."""

@@ -305,6 +305,7 @@ class Counts(View, frozen=True, kw_only=True):
     needs_me: int
     open: int
     unread: int
+    """Of the latest thousand notes and results."""
 
 
 class Me(View, frozen=True, kw_only=True):

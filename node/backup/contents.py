@@ -116,8 +116,11 @@ def check_newer(store: sqlite3.Connection, known: Sequence[str]) -> None:
 
 
 def blob_names(store: sqlite3.Connection) -> list[str]:
-    """Return the names of the blobs that the asks of a store name."""
-    rows = store.execute("SELECT DISTINCT blob FROM ask WHERE blob IS NOT NULL ORDER BY blob")
+    """Return the names of the blobs that asks name, as far as their words are here."""
+    rows = store.execute(
+        "SELECT DISTINCT blob FROM ask WHERE blob IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM entry WHERE hash = entry_hash AND text IS NULL) ORDER BY blob"
+    )
     return [f"{FOLDER}/{bytes(blob).hex()}" for (blob,) in rows]
 
 

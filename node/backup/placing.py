@@ -5,7 +5,9 @@ data directory is moved aside, then the new files to their names; whoever holds 
 finishes it. Every step is a rename, and can be repeated.
 """
 
+import os
 import shutil
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +55,13 @@ def tidy(home: Path) -> None:
 
 def make_ready(home: Path, staged: Path, *, aside: str) -> None:
     """Take a folder with a whole node as what is to be put in place. Durable on return."""
-    (staged / ASIDE).write_text(aside, "utf-8")
+    # A name that is taken would stop `finish` for good.
+    free = next(
+        name
+        for name in chain((aside,), (f"{aside}-{number}" for number in count(2)))
+        if not os.path.lexists(home / name)
+    )
+    (staged / ASIDE).write_text(free, "utf-8")
     sync_folder(staged)
     staged.rename(home / READY)
     sync_folder(home)

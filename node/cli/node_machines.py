@@ -108,11 +108,11 @@ def leave(place: Place, *, yes: bool, as_json: bool) -> None:
         _confirm(terminal, "Leave the fleet?", yes=yes)
         left = page.post("leaving", body={})
         if left["recovery_words"]:
-            _show_words(terminal, left["recovery_words"])
+            show_words(terminal, left["recovery_words"])
     _report(left["fleet"], "This machine has left; it is a fleet of its own now.", as_json=as_json)
 
 
-def _show_words(terminal: Terminal, words: list[str]) -> None:
+def show_words(terminal: Terminal, words: list[str]) -> None:
     """Show the words that get a lost fleet back; never on standard output or in JSON."""
     numbered = [f"{number:>4}. {visible_line(word)}" for number, word in enumerate(words, 1)]
     terminal.show(

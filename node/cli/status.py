@@ -54,6 +54,7 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
         ("people", _people(node)),
         ("asks", _short(node)),
         ("rules", _rules(node["rules"])),
+        ("texts", _kept(node)),
     ]
     for name, text in rows:
         click.echo(visible_line(f"{name:<9}{text}"))
@@ -91,6 +92,14 @@ def _people(node: dict[str, Any]) -> str:
     if node["reach"]:
         return f"{node['reach']} can answer now"
     return str(node["reach_reason"])
+
+
+def _kept(node: dict[str, Any]) -> str:
+    """How long words are kept; a node too old to say keeps them."""
+    days = node.get("keep_texts_days", 0)
+    if not days:
+        return "kept for ever"
+    return f"kept {days} days after an ask is over; who decided what stays"
 
 
 def _rules(rules: dict[str, Any] | None) -> str:

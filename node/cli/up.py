@@ -26,7 +26,8 @@ from node.cli.running import (
     stop_node,
 )
 from node.cli.stop import Stop
-from node.limits import PEER_PORT, WEB_PORT
+from node.config import check_keep
+from node.limits import KEEP_TEXTS_DAYS, PEER_PORT, WEB_PORT
 from node.version import VERSION
 
 PORT: Final = click.IntRange(1, 65_535)
@@ -48,6 +49,7 @@ class Given:
     bind: str | None
     no_mdns: bool
     name: str | None
+    keep_texts: int | None
 
     def named(self) -> dict[str, int | str]:
         """The options with a value that were given, by their names."""
@@ -56,6 +58,7 @@ class Given:
             "--web-port": self.web_port,
             "--bind": self.bind,
             "--name": self.name,
+            "--keep-texts": self.keep_texts,
         }
         return {name: value for name, value in values.items() if value is not None}
 
@@ -71,6 +74,7 @@ class Given:
             "--web-port": running.web_port,
             "--bind": settings.get("bind"),
             "--name": settings.get("name"),
+            "--keep-texts": settings.get("keep_texts", KEEP_TEXTS_DAYS),
         }
         differ = [f"{name} {value}" for name, value in self.named().items() if value != has[name]]
         if self.no_mdns and settings.get("mdns") is not False:
@@ -88,6 +92,12 @@ class Given:
 @click.option("--no-mdns", is_flag=True, help="Do not announce or look for nodes near by.")
 @click.option("--name", metavar="N", help="Name of this machine. Default: the host's name.")
 @click.option(
+    "--keep-texts",
+    type=int,
+    metavar="DAYS",
+    help=f"Erase texts this long after an ask is over ({KEEP_TEXTS_DAYS}; 0: never).",
+)
+@click.option(
     "--first-sign-in",
     "link_file",
     metavar="FILE",
@@ -104,6 +114,7 @@ def up(
     bind: str | None,
     no_mdns: bool,
     name: str | None,
+    keep_texts: int | None,
     link_file: str | None,
     as_json: bool,
 ) -> None:
@@ -116,7 +127,16 @@ def up(
 
     Example: askmesh up --web-port 8000 --name workshop
     """
-    given = Given(port=port, web_port=web_port, bind=bind, no_mdns=no_mdns, name=name)
+    if keep_texts is not None:
+        check_keep(keep_texts)
+    given = Given(
+        port=port,
+        web_port=web_port,
+        bind=bind,
+        no_mdns=no_mdns,
+        name=name,
+        keep_texts=keep_texts,
+    )
     running = _settled(place.home)
     if running is not None:
         _say_running(place, running, given, link_file, as_json=as_json)
@@ -174,6 +194,7 @@ def open_page(place: Place, *, only_print: bool) -> None:
 @click.option("--bind")
 @click.option("--no-mdns", is_flag=True)
 @click.option("--name")
+@click.option("--keep-texts", type=int)
 @click.option("--create", is_flag=True)
 @click.option("--sign-in-fd", type=click.IntRange(min=3))
 def run_node(**options: object) -> None:

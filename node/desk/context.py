@@ -7,6 +7,7 @@ import msgspec
 from node.clock import Clock
 from node.desk.sight import ALL_HERE, FleetSight
 from node.desk.signals import Signals
+from node.limits import KEEP_TEXTS_DAYS
 from node.store.blobs import Blobs
 from node.store.reader import Reader
 from node.store.transaction import Identity
@@ -38,6 +39,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     random: Callable[[int], bytes]
     limits: Limits
     started: int
+    keep_texts_days: int = KEEP_TEXTS_DAYS
+    """How long words are kept after an ask is over; 0: for ever."""
     fleet: FleetSight = ALL_HERE
     """What is known of the other machines right now."""
 

@@ -146,12 +146,12 @@ class Reading:
         if not records:
             return []
         looking = Looking(self.context, connection, person)
-        latest = {(topic, ref): n for n, topic, ref in records}
+        latest = {_about(topic, ref): n for n, topic, ref in records}
         counts = looking.counts()
         return [
             self._change(looking, n, topic, ref, counts)
             for n, topic, ref in records
-            if latest[topic, ref] == n or n == records[-1][0]
+            if latest[_about(topic, ref)] == n
         ]
 
     def _change(
@@ -182,19 +182,21 @@ class Reading:
 
     async def listing(self, *, closed: bool, project: str | None) -> list[dict[str, Any]]:
         """Rows for `askmesh list`, newest first."""
-        where = "1" if closed else "state IN ('waiting', 'posted')"
-        if project is not None:
-            where += " AND project = ?"
+        # Each of these is read from an index, newest first.
+        conditions = ["1"] if closed else ["state = 'waiting'", "state = 'posted'"]
+        more = "" if project is None else " AND project = ?"
         values = () if project is None else (project,)
+        newest = f"ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}"
 
         def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             looking = Looking(self.context, connection, None)
-            found = select(
-                connection,
-                f"{where} ORDER BY created DESC, number DESC LIMIT {limits.OPEN_SHOWN}",
-                values,
-            )
-            return [as_object(looking.ask(row)) for row in found]
+            found = [
+                row
+                for condition in conditions
+                for row in select(connection, f"{condition}{more} {newest}", values)
+            ]
+            found.sort(key=lambda row: (row.created, row.number), reverse=True)
+            return [as_object(looking.ask(row)) for row in found[: limits.OPEN_SHOWN]]
 
         return await self.context.reader.run(read)
 
@@ -236,6 +238,11 @@ class Reading:
         return await self.context.reader.run(read)
 
 
+def _about(topic: str, ref: str) -> tuple[str, str]:
+    """Return what a change shows anew: any change of the fleet shows all of it."""
+    return topic, "" if topic == "fleet" else ref
+
+
 def last_number(connection: sqlite3.Connection) -> int:
     """Return the number of the latest change."""
     (number,) = connection.execute("SELECT coalesce(max(n), 0) FROM event").fetchone()
@@ -259,11 +266,12 @@ def hindrance(trouble: StoreError | None) -> list[str]:
     """Return what a page must say while nothing can be recorded."""
     if trouble is None:
         return []
-    why = {
-        StoreFull: "Its disk is full: free some space.",
+    known = {
+        StoreFull: "Its disk is full: free some space, and it goes on by itself.",
         StoreReadOnly: "Its disk or data directory is read-only: make it writable.",
-    }.get(type(trouble), trouble.sentence)
-    return [f"Nothing can be asked or answered on this machine. {why} It then goes on by itself."]
+    }
+    why = known.get(type(trouble), f"{trouble.sentence} {trouble.hint or ''}".strip())
+    return [f"Nothing can be asked or answered on this machine. {why}"]
 
 
 def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> list[HistoryLine]:

@@ -71,7 +71,8 @@ class SignIns:
         return await self.context.reader.run(
             lambda connection: (
                 connection.execute(
-                    "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
+                    "SELECT 1 FROM person WHERE NOT ended UNION SELECT 1 FROM local WHERE name = ?",
+                    (JOINED,),
                 ).fetchone()
                 is not None
             )
@@ -150,7 +151,7 @@ class SignIns:
                     "This machine has joined a fleet, so its owners say whose it is.",
                     hint="An owner does so on another machine: askmesh node assign",
                 )
-            if transaction.row("SELECT 1 FROM person") is not None:
+            if transaction.row("SELECT 1 FROM person WHERE NOT ended") is not None:
                 raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
             person = self._id(10)
             self._make_owner(transaction, person, " ".join(name.split()))

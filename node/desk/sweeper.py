@@ -17,6 +17,7 @@ from node.desk.context import Context
 from node.desk.far import last_heard
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
+from node.desk.retention import Retention
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
 from node.store import receive
@@ -49,6 +50,7 @@ class Sweeper:
         self._answers = answers
         self._told: set[str] = set()
         self._tidied = 0
+        self._retention = Retention(context)
 
     async def run(self) -> None:
         """Sweep until cancelled; a store that fails is tried again at the next look."""
@@ -85,6 +87,9 @@ class Sweeper:
             moments.append(now + held)
         await self._tell_passed(now)
         await erasing.wipe_blobs(context)
+        retained = await self._retention.step(now)
+        if retained is not None:
+            moments.append(retained)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)

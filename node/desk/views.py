@@ -162,9 +162,10 @@ class Looking:
         ).fetchone()
         viewer = self.viewer.id if self.viewer else ""
         (unread,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'posted' AND NOT EXISTS"
-            " (SELECT 1 FROM mark WHERE mark.ask = ask.id AND person = ? AND read)",
-            (viewer,),
+            "SELECT count(*) FROM (SELECT id FROM ask WHERE state = 'posted'"
+            " ORDER BY created DESC LIMIT ?) WHERE NOT EXISTS"
+            " (SELECT 1 FROM mark WHERE mark.ask = id AND person = ? AND read)",
+            (limits.UNREAD_COUNTED, viewer),
         ).fetchone()
         return Counts(needs_me=self._needs_me(gone), open=waiting, unread=unread)
 

@@ -41,7 +41,7 @@ def check_may_join(connection: sqlite3.Connection, viewer: Viewer | None) -> Non
     if viewer is not None:
         machines.check_may(connection, viewer, Act.MACHINES)
     elif connection.execute(
-        "SELECT 1 FROM person UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
+        "SELECT 1 FROM person WHERE NOT ended UNION SELECT 1 FROM local WHERE name = ?", (JOINED,)
     ).fetchone():
         raise NotAllowed("Sign in first: this machine has an owner.")
 
@@ -52,7 +52,7 @@ def enter(transaction: Transaction, viewer: Viewer | None, welcomed: Welcomed) -
     check_may_join(connection, viewer)
     if welcomed.fleet == identity.fleet:
         raise at_joiner(Why.ALREADY, machine=welcomed.machine)
-    if transaction.row("SELECT 1 FROM fleet_left WHERE fleet = ?", welcomed.fleet):
+    if joining.used_up(connection, welcomed.fleet):
         raise at_joiner(Why.REMOVED)
     members = welcome.members(welcomed, identity.key.node_id)
     entered = joining.enter(

@@ -4,18 +4,22 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+from node.desk import holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.desk.person_desk import PersonDesk
 from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
-from node.fleet import addresses, joining, machines, removal
+from node.fleet import addresses, joining, machines, rejoining, removal
 from node.fleet.pairing import Pairings
+from node.identity import next_key, settle_key
 from node.store.transaction import Transaction
+from node.whole import whole
 from sync.decide.people import Act
-from sync.errors import Conflict, NotAllowed
+from sync.errors import AskmeshError, Conflict, NotAllowed
 from web.desk import Viewer
 from web.views import (
     Consequences,
@@ -41,7 +45,9 @@ class Fleet:
         entered: Callable[[], Awaitable[None]],
         unacknowledged: Callable[[], bool],
         privacy: Callable[[sqlite3.Connection], list[PrivacyLine]],
+        home: Path,
     ) -> None:
+        self.home = home
         self.members_changed = members_changed
         self.entered = entered
         self.unacknowledged = unacknowledged
@@ -140,6 +146,9 @@ class NodeDesk(PersonDesk):
 
     async def leave(self, viewer: Viewer) -> LeftView:
         """Leave: tell the others while there is time, then be a fleet of one."""
+        return await whole(self._leave_alone(viewer))
+
+    async def _leave_alone(self, viewer: Viewer) -> LeftView:
         # Of two at once the second would void the words that the first was shown.
         async with self._leaving:
             return await self._leave(viewer)
@@ -158,6 +167,56 @@ class NodeDesk(PersonDesk):
         view = await self._view()
         self._sign_ins.words_told(viewer)
         return LeftView(fleet=view, recovery_words=words)
+
+    # --- a used-up identity, and a copied directory ----------------------------------------
+
+    async def abandoned(self) -> bool:
+        """Whether nobody can sign in here any more."""
+        here = self._context.identity.name
+        return await self._context.reader.run(
+            lambda connection: rejoining.abandoned(connection, here)
+        )
+
+    async def rejoin_consequences(self, viewer: Viewer | None) -> Consequences:
+        """What a new identity would do."""
+        here = self._context.identity.name
+        return await self._context.reader.run(
+            lambda connection: rejoining.consequences(connection, here, viewer)
+        )
+
+    async def rejoin(self, viewer: Viewer | None) -> LeftView:
+        """Take on a new identity."""
+        async with self._leaving:
+            words = await self._rejoin(viewer)
+            await self._fleet.entered()
+        view = await self._view()
+        if viewer is None:
+            # Whoever this is, the words are for the first person who signs in.
+            return LeftView(fleet=view, recovery_words=[])
+        self._sign_ins.words_told(viewer)
+        return LeftView(fleet=view, recovery_words=words)
+
+    async def _rejoin(self, viewer: Viewer | None) -> list[str]:
+        context, home = self._context, self._fleet.home
+        here = context.identity.name
+        await context.reader.run(lambda connection: rejoining.check(connection, here, viewer))
+        key = await asyncio.to_thread(next_key, home)
+        words = await context.writer.run("rejoin", lambda job: rejoining.rejoin(job, key, viewer))
+        # Where this fails, the next start does it.
+        with contextlib.suppress(OSError, AskmeshError):
+            await asyncio.to_thread(settle_key, home, key.node_id)
+        return words
+
+    async def hold_consequences(self, viewer: Viewer) -> Consequences:
+        """What saying go would do."""
+        here = self._context.identity.name
+        return await self._context.reader.run(
+            lambda connection: holding.consequences(connection, here, viewer)
+        )
+
+    async def go_on(self, viewer: Viewer) -> FleetView:
+        """Say go."""
+        return await self._act("go", lambda job: holding.go(job, viewer))
 
     async def privacy(self, viewer: Viewer | None) -> list[PrivacyLine]:  # noqa: ARG002 -- for all
         """What leaves this machine."""
@@ -182,6 +241,10 @@ class NodeDesk(PersonDesk):
         )
 
     async def _act(self, name: str, job: Callable[[Transaction], object]) -> FleetView:
+        # A page that is closed right then must not leave links to whom it removed.
+        return await whole(self._carried_out(name, job))
+
+    async def _carried_out(self, name: str, job: Callable[[Transaction], object]) -> FleetView:
         await self._context.writer.run(name, job)
         self._fleet.members_changed()
         return await self._view()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from node.backup.mark import RESTORED
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED
@@ -18,21 +19,24 @@ from node.fleet import machines, removal
 from node.founding import FLEET_BYTES
 from node.identity import RECOVERY_BYTES, recovery_key, recovery_words
 from node.store import derive, introduced, receive
+from node.store.hold import HOLD
 from node.store.introduced import Introduced
 from node.store.transaction import Transaction
 from sync import limits
 from sync.decide.handover import Void
 from sync.decide.people import Role
 from sync.errors import Conflict, PairingFailed
-from sync.log.entry import Entry
+from sync.log.entry import Entry, NodeKey
 from sync.log.facts import AskFacts, AskText, GenesisFacts, PersonFacts, SpeaksForFacts, read
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name
+from sync.log.names import ask_name, node_name
 from sync.net.certificate import certificate_of
 from web.desk import Viewer
 from web.views import Consequences
 
 OURS = "state = 'waiting' AND home = ? AND fleet = ? ORDER BY number"
+RETURN = "may_return"
+"""Name of the local value with the fleets that were left with a key that is used up."""
 UNUSED = "state = 'closed' AND outcome = 'allowed' AND kind = 'approval' AND home = ? AND fleet = ?"
 
 
@@ -41,6 +45,15 @@ class Entered(msgspec.Struct, frozen=True, kw_only=True):
 
     raised: int
     """Open asks that were raised again."""
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """What is taken along from the fleet that is left."""
+
+    fleet: bytes
+    machine: str
+    open: list[AskRow]
+    aliases: dict[str, str]
 
 
 # --- what it will do ------------------------------------------------------------------------
@@ -106,14 +119,15 @@ def leave_consequences(connection: sqlite3.Connection, here: str) -> Consequence
 
 
 def _raised_sentences(connection: sqlite3.Connection, here: str) -> list[str]:
-    found = len(_open(connection, here))
+    found = len(open_asks(connection, here))
     if not found:
         return []
     asks, ids = ("ask", "its old id leads") if found == 1 else ("asks", "their old ids lead")
     return [f"{found} open {asks} of this machine will be raised again; {ids} to the new one."]
 
 
-def _open(connection: sqlite3.Connection, here: str) -> list[AskRow]:
+def open_asks(connection: sqlite3.Connection, here: str) -> list[AskRow]:
+    """Return what this machine's agents wait for in its fleet."""
     return select(connection, OURS, (here, derive.fleet_of(connection)))
 
 
@@ -141,7 +155,9 @@ def enter(
     _move(transaction, fleet, before)
     introduced.keep(transaction, [sponsor])
     kept = receive.keep(transaction, entries).kept
-    if kept.trouble is not None or not kept.heads:
+    # Who comes back with a new key has the beginning already.
+    begun = transaction.row("SELECT 1 FROM entry WHERE hash = ?", entries[0].hash)
+    if kept.trouble is not None or begun is None:
         raise _unsound()
     return _raise_again(transaction, before)
 
@@ -158,26 +174,57 @@ def _check_new(transaction: Transaction, fleet: bytes) -> None:
 
     Raises `Conflict`.
     """
-    left = transaction.row("SELECT 1 FROM fleet_left WHERE fleet = ?", fleet)
-    if left is not None or fleet == transaction.identity.fleet:
+    if used_up(transaction.connection, fleet) or fleet == transaction.identity.fleet:
         raise Conflict(
             "This machine was in that fleet before, and its key is not taken there again.",
-            hint="Start askmesh in a new directory (ASKMESH_HOME), which makes a new key, and"
-            " pair that.",
+            hint="Give it a new key, then try again: askmesh node rejoin",
         )
+
+
+def used_up(connection: sqlite3.Connection, fleet: bytes) -> bool:
+    """Whether this machine was in a fleet with the key it has now."""
+    left = connection.execute("SELECT 1 FROM fleet_left WHERE fleet = ?", (fleet,)).fetchone()
+    return left is not None and fleet.hex() not in _left_as_another(connection)
+
+
+def _left_as_another(connection: sqlite3.Connection) -> list[str]:
+    """Return the fleets that this machine left with a key it has no more (hex)."""
+    row = connection.execute("SELECT value FROM local WHERE name = ?", (RETURN,)).fetchone()
+    return [] if row is None else msgspec.json.decode(row[0], type=list[str])
+
+
+def _count_return(transaction: Transaction, fleet: bytes, key: NodeKey | None) -> None:
+    """With a new key every fleet may be joined again; the one that is joined is left no more."""
+    connection = transaction.connection
+    if key is not None:
+        used = [
+            node_name(one) for one in (*derive.former(connection), transaction.identity.key.node_id)
+        ]
+        transaction.keep(derive.FORMER, msgspec.json.encode(used))
+        left = [one.hex() for (one,) in transaction.rows("SELECT fleet FROM fleet_left")]
+    else:
+        left = [one for one in _left_as_another(connection) if one != fleet.hex()]
+        transaction.run("DELETE FROM fleet_left WHERE fleet = ?", fleet)
+    transaction.keep(RETURN, msgspec.json.encode(left) if left else None)
 
 
 def found_anew(transaction: Transaction, viewer: Viewer) -> list[str]:
     """Begin a fleet of one's own, with the viewer as its owner; return its recovery words."""
-    before = _part(transaction)
+    return found_fleet(transaction, viewer, _part(transaction))
+
+
+def found_fleet(
+    transaction: Transaction, viewer: Viewer | None, before: Before, key: NodeKey | None = None
+) -> list[str]:
+    """Begin a fleet of one's own, with `key` as somebody else; return its recovery words."""
     entropy = transaction.random(RECOVERY_BYTES)
     # A reply that is lost must not take the words along: the next sign-in tells them.
     transaction.keep(ENTROPY, entropy)
     transaction.erases = True
-    _forget_persons(transaction, but=viewer.person)
+    _forget_persons(transaction, but=None if viewer is None else viewer.person)
     transaction.keep(JOINED, None)
     introduced.keep(transaction, [])
-    _move(transaction, transaction.random(FLEET_BYTES), before)
+    _move(transaction, transaction.random(FLEET_BYTES), before, key)
     key = transaction.identity.key
     transaction.append(
         EntryType.GENESIS,
@@ -189,42 +236,46 @@ def found_anew(transaction: Transaction, viewer: Viewer) -> list[str]:
             at=transaction.now,
         ),
     )
-    now = transaction.now
+    if viewer is not None:
+        _own(transaction, viewer)
+    _raise_again(transaction, before)
+    return recovery_words(entropy)
+
+
+def _own(transaction: Transaction, viewer: Viewer) -> None:
+    """Make the viewer the owner of the new fleet."""
+    now, key = transaction.now, transaction.identity.key
     owner = PersonFacts(person=viewer.person, name=viewer.name, role=Role.OWNER.value, at=now)
     transaction.append(EntryType.PERSON, owner)
     transaction.append(
         EntryType.SPEAKS_FOR,
         SpeaksForFacts(node=key.node_id, person=viewer.person, on=True, at=now),
     )
-    _raise_again(transaction, before)
-    return recovery_words(entropy)
 
 
-class _Before(msgspec.Struct, frozen=True, kw_only=True):
-    """What is taken along from the fleet that is left."""
-
-    fleet: bytes
-    machine: str
-    open: list[AskRow]
-    aliases: dict[str, str]
-
-
-def _part(transaction: Transaction) -> _Before:
+def _part(transaction: Transaction) -> Before:
     """End in the old fleet what cannot be taken along; plan what is."""
-    connection, identity = transaction.connection, transaction.identity
-    for row in select(connection, UNUSED, (identity.name, identity.fleet)):
+    identity = transaction.identity
+    # On hold or not: what is decided from here on is decided by somebody else.
+    transaction.lift()
+    for row in select(transaction.connection, UNUSED, (identity.name, identity.fleet)):
         # Whoever allowed it has no say in what happens here from now on.
         void(transaction, row, Void.MOVED)
-    found = [row for row in _open(connection, identity.name) if _salt(transaction, row)]
+    return planned(transaction, identity.key, open_asks(transaction.connection, identity.name))
+
+
+def planned(transaction: Transaction, key: NodeKey, asks: Sequence[AskRow]) -> Before:
+    """Plan under which ids open asks are raised again, by the node with `key`."""
+    identity = transaction.identity
+    found = [row for row in asks if _salt(transaction, row)]
     number = int.from_bytes(transaction.value("number") or b"", "big")
     machine = transaction.row("SELECT name FROM node WHERE id = ?", identity.name)
-    return _Before(
+    return Before(
         fleet=identity.fleet,
         machine="this machine" if machine is None else machine[0],
         open=found,
         aliases={
-            row.id: ask_name(identity.key.node_id, number + place)
-            for place, row in enumerate(found, 1)
+            row.id: ask_name(key.node_id, number + place) for place, row in enumerate(found, 1)
         },
     )
 
@@ -236,22 +287,26 @@ def _forget_persons(transaction: Transaction, *, but: str | None) -> None:
     transaction.keep("recovered", None)
 
 
-def _move(transaction: Transaction, fleet: bytes, before: _Before) -> None:
-    """Belong to another fleet; what is derived is derived for that one."""
+def _move(
+    transaction: Transaction, fleet: bytes, before: Before, key: NodeKey | None = None
+) -> None:
+    """Belong to another fleet, with `key` as somebody else; what is derived is of that one."""
     transaction.run(
         "INSERT OR REPLACE INTO fleet_left VALUES (?, ?)", before.fleet, transaction.now
     )
     for old, new in before.aliases.items():
         transaction.run("INSERT INTO ask_alias VALUES (?, ?)", old, new)
-    transaction.keep(removal.REMOVED, None)
-    transaction.enter(fleet)
+    for name in (removal.REMOVED, HOLD, RESTORED):
+        transaction.keep(name, None)
+    _count_return(transaction, fleet, key)
+    transaction.enter(fleet, key)
     for ask in derive.rebuild_in_place(transaction.connection, fleet):
         transaction.change("ask", ask)
     for topic in ("people", "fleet", "rules"):
         transaction.change(topic, transaction.identity.name)
 
 
-def _raise_again(transaction: Transaction, before: _Before) -> Entered:
+def _raise_again(transaction: Transaction, before: Before) -> Entered:
     """Write the open asks into the log of the new fleet, under the ids that were planned."""
     for row in before.open:
         new = before.aliases[row.id]

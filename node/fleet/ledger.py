@@ -15,6 +15,8 @@ from node.desk.context import Context
 from node.fleet import addresses, removal
 from node.store import exchange, forks, introduced, receive
 from node.store.transaction import Transaction
+from node.store.writer import Job
+from node.whole import whole
 from sync.log.chain import Head
 from sync.log.entry import Entry, sha256
 from sync.log.fork import Evidence, Frozen
@@ -36,6 +38,9 @@ class StoreLedger:
         self._context = context
         self._answers = answers
         self._members_changed = members_changed
+        self._over: set[exchange.Named] = set()
+        """Blobs that are lacking and belong here no more, in the fleet of `_over_of`."""
+        self._over_of = b""
 
     @property
     def node(self) -> bytes:
@@ -88,11 +93,15 @@ class StoreLedger:
                 self._answers.rule(transaction, ask)
             return received
 
-        received = await self._context.writer.run("receive", job)
-        if received.erased:
-            await erasing.wipe_blobs(self._context)
+        return await whole(self._stored("receive", job))
+
+    async def _stored(self, name: str, job: Job[receive.Received]) -> Kept:
+        """Store, and do what follows; the link that brought it may be gone by then."""
+        received = await self._context.writer.run(name, job)
         if received.members_moved:
             self._members_changed()
+        if received.erased:
+            await erasing.wipe_blobs(self._context)
         return received.kept
 
     async def frozen(self) -> dict[Place, Frozen]:
@@ -109,10 +118,7 @@ class StoreLedger:
                 self._answers.rule(transaction, ask)
             return received
 
-        received = await self._context.writer.run("convict", job)
-        if received.members_moved:
-            self._members_changed()
-        return received.kept
+        return await whole(self._stored("convict", job))
 
     async def blob(self, name: bytes) -> bytes | None:
         """A blob with its salt."""
@@ -140,9 +146,15 @@ class StoreLedger:
 
     async def missing_blobs(self, limit: int) -> list[bytes]:
         """Blobs that asks name and that are not here."""
-        return await self._context.reader.run(
-            lambda connection: exchange.missing_blobs(connection, self._context.blobs, limit)
-        )
+        if self._over_of != self.fleet:
+            self._over_of, self._over = self.fleet, set()
+        over = self._over
+
+        def read(connection: sqlite3.Connection) -> list[bytes]:
+            here = self._context.blobs.names()
+            return exchange.missing_blobs(connection, here, over, limit)
+
+        return await self._context.reader.run(read)
 
     async def farewell(self, node: bytes) -> list[Entry]:
         """What proves to a removed node that it was removed."""
@@ -152,6 +164,9 @@ class StoreLedger:
 
     async def removed(self, proof: Sequence[Entry]) -> None:
         """A peer says that we were removed."""
+        await whole(self._accepted(proof))
+
+    async def _accepted(self, proof: Sequence[Entry]) -> None:
         if await self._context.writer.run(
             "removed", lambda transaction: removal.accept(transaction, proof)
         ):

@@ -23,8 +23,8 @@ from node.store import hold, introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
+from sync.limits import HOUR_MS, STORE_RETRY_S
 from sync.log.entry import Entry, sha256
-from sync.limits import STORE_RETRY_S
 from sync.log.names import node_bytes, node_name
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh, Settings
@@ -37,8 +37,16 @@ HOLD_POLL_S = 0.5
 """While this node is on hold, how often the links are asked whether one knows its last entries."""
 TELL_S = 0.25
 """What changes on several links at once is numbered in one go."""
-HOMES = "SELECT DISTINCT home FROM ask WHERE state IN ('waiting', 'closed') AND home != ?"
-"""Homes that an answer from here may have to reach."""
+HOMES_EVERY_S = 1.0
+"""How often the homes of open asks are read anew while asks come and go."""
+TAKEN_BACK_MS = HOUR_MS
+"""An answer is taken back soon after it was given, or hardly ever."""
+HOMES = (
+    "SELECT home FROM (SELECT home, created FROM ask WHERE state = 'waiting'"
+    " UNION ALL SELECT home, created FROM ask WHERE +state = 'closed' AND closed > ?)"
+    " WHERE home != ? GROUP BY home ORDER BY max(created) DESC"
+)
+"""Homes that an answer from here may have to reach, those of the newest asks first."""
 
 LetterTo = Callable[[str, str, Any], Awaitable[None]]
 Linked = Callable[[str], Awaitable[None]]
@@ -70,6 +78,7 @@ class Network:
         self.ledger = StoreLedger(context, answers, self.members_changed)
         self._keys: dict[bytes, bytes] = {}
         self._homes: tuple[bytes, ...] = ()
+        self._asks_moved = asyncio.Event()
         self._linked: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._sightings: dict[bytes, Seen] = {}
@@ -137,6 +146,7 @@ class Network:
         await self.mesh.start()
         self._run(self._presences.run())
         self._run(self._tell())
+        self._run(self._follow_homes())
         self._run(self._watch_hold())
 
     async def stop(self) -> None:
@@ -185,6 +195,8 @@ class Network:
         """Changes of these topics were numbered; some are told to others."""
         if "session" in topics:
             self._presences.changed()
+        if "ask" in topics:
+            self._asks_moved.set()
         if "fleet" in topics:
             self._look_at_hold.set()
 
@@ -202,6 +214,8 @@ class Network:
 
     def members_changed(self) -> None:
         """Members, their certificates or addresses changed."""
+        if self._stopped:
+            return
         self.mesh.members_changed()
         self._run(self._read())
 
@@ -216,8 +230,7 @@ class Network:
                     "SELECT public_key FROM node WHERE removed IS NULL"
                 )
             }
-            homes = connection.execute(HOMES, (self._context.identity.name,))
-            return keys, tuple(node_bytes(home) for (home,) in homes)
+            return keys, self._read_homes(connection)
 
         with contextlib.suppress(AskmeshError):
             keys, self._homes = await self._context.reader.run(read)
@@ -233,6 +246,22 @@ class Network:
                 early, self._early = self._early, {}
                 for source, signed in early.items():
                     self._heard(signed.raw, signed.signature, source)
+
+    def _read_homes(self, connection: sqlite3.Connection) -> tuple[bytes, ...]:
+        since = self._context.clock.now() - TAKEN_BACK_MS
+        homes = connection.execute(HOMES, (since, self._context.identity.name))
+        return tuple(node_bytes(home) for (home,) in homes)
+
+    async def _follow_homes(self) -> None:
+        """In a large fleet, link to the home of an ask as soon as the ask is here."""
+        while True:
+            await self._asks_moved.wait()
+            self._asks_moved.clear()
+            if not self.mesh.is_full:
+                with contextlib.suppress(AskmeshError):
+                    self._homes = await self._context.reader.run(self._read_homes)
+                    self.mesh.homes_changed()
+            await asyncio.sleep(HOMES_EVERY_S)
 
     # --- from the mesh (`sync.net.settings.Callbacks`) --------------------------------------
 

@@ -14,7 +14,9 @@ import msgspec
 from node.desk.context import Context
 from node.fleet import addresses, admission, joining, welcome
 from node.store.transaction import Transaction
+from node.store.writer import Job
 from node.version import VERSION
+from node.whole import whole
 from sync.errors import Conflict, Invalid, PairingFailed
 from sync.limits import PAIRING_S
 from sync.log.names import SHORT, node_name
@@ -185,9 +187,13 @@ class Pairings:
 
         self._deciding = True
         port = await self._paths().listen()
+        told = await whole(self._admitted(job))
+        return Admission(fleet=fleet, founder=told.founder, statements=told.statements, port=port)
+
+    async def _admitted(self, job: Job[welcome.Told]) -> welcome.Told:
         told = await self._context.writer.run("admit", job)
         self._members_changed()
-        return Admission(fleet=fleet, founder=told.founder, statements=told.statements, port=port)
+        return told
 
     def _ended(self, name: str, ended: Ended) -> None:
         """A code is over, whichever way."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from node.limits import KEEP_TEXTS_DAYS
 from web.views import PrivacyLine
 
 
@@ -20,6 +21,8 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the other members."""
     pairing: bool
     """Whether a code is being shown."""
+    keep_texts_days: int = KEEP_TEXTS_DAYS
+    """How long texts are kept here after an ask is over; 0: for ever."""
 
 
 def lines(running: Running) -> list[PrivacyLine]:
@@ -44,6 +47,7 @@ def lines(running: Running) -> list[PrivacyLine]:
             on=True,
             how="It is served on loopback only.",
         ),
+        _kept(running.keep_texts_days),
         _nothing("Notices to other programs.", "This version sends none."),
         _nothing(
             "Anything to the makers of askmesh: usage, errors, update checks.",
@@ -69,6 +73,30 @@ def _links(running: Running) -> PrivacyLine:
             "Pair a machine to share them."
             if alone
             else "askmesh node remove NAME, or askmesh node leave. Members read everything."
+        ),
+    )
+
+
+def _kept(days: int) -> PrivacyLine:
+    """What does not even stay: said here, for it is asked here."""
+    if days == 0:
+        return PrivacyLine(
+            what="Texts of what is over are kept on this machine for ever.",
+            to="nobody besides the machines above",
+            on=False,
+            how="askmesh down, then askmesh up --keep-texts DAYS.",
+        )
+    return PrivacyLine(
+        what=(
+            f"Texts are kept {days} days on this machine after an ask is over, a note came or a"
+            " result; then its words, call and answers are erased here. Who decided what, and"
+            " when, is kept."
+        ),
+        to="nobody besides the machines above, each of which keeps its own time",
+        on=False,
+        how=(
+            "askmesh down, then askmesh up --keep-texts DAYS for another time;"
+            " askmesh redact ID for one text, everywhere, now."
         ),
     )
 

@@ -31,7 +31,8 @@ def proof(connection: sqlite3.Connection, fleet: bytes, node: bytes) -> list[Ent
     """Return the entries that state the removal of `node`."""
     found: list[Entry] = []
     for header, signature, facts, text in connection.execute(
-        "SELECT header, signature, facts, text FROM entry WHERE type = ? AND fleet = ?",
+        "SELECT header, signature, facts, text FROM entry"
+        " WHERE type = ? AND type < 16 AND fleet = ?",
         (EntryType.REMOVED.value, fleet),
     ):
         entry = decode(header, signature, facts, text)
@@ -135,11 +136,8 @@ def _way_out(connection: sqlite3.Connection) -> str:
         "SELECT 1 FROM person_session UNION SELECT 1 FROM passphrase LIMIT 1"
     ).fetchone()
     if someone is not None:
-        return "to use askmesh here again, run: askmesh node leave"
-    return (
-        "nobody can sign in here, so to use askmesh on this machine again, begin in a new"
-        " directory (ASKMESH_HOME)."
-    )
+        return "to use askmesh here again, run: askmesh node leave, or askmesh node rejoin"
+    return "to use askmesh on this machine again, run: askmesh node rejoin"
 
 
 def day(milliseconds: int) -> str:

@@ -14,6 +14,7 @@ from node.desk import far
 from node.desk.sight import FarSession, Sight
 from node.fleet import addresses, removal
 from node.fleet.privacy import Running, lines
+from node.limits import KEEP_TEXTS_DAYS
 from node.store import derive, hold
 from sync.decide.card_state import HomeState
 from sync.log.names import SHORT, node_bytes, node_name
@@ -59,6 +60,7 @@ class Ways(msgspec.Struct, frozen=True, kw_only=True):
 
     web_port: int
     mdns_wanted: bool
+    keep_texts_days: int = KEEP_TEXTS_DAYS
 
 
 class LinkSight:
@@ -133,6 +135,7 @@ class LinkSight:
                     )
                 ],
                 pairing=self.pairing(),
+                keep_texts_days=self._ways.keep_texts_days,
             )
         )
 

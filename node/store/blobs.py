@@ -127,6 +127,14 @@ class Blobs:
         if gone:
             self._settle()
 
+    def names(self) -> set[bytes]:
+        """Return the blobs that are here, as `has` tells of one."""
+        found = set()
+        for name in os.listdir(self._folder):  # noqa: PTH208 -- a path for each is slow
+            with contextlib.suppress(ValueError):
+                found.add(bytes.fromhex(name))
+        return found
+
     def has(self, name: bytes) -> bool:
         """Whether the blob is here (its content is checked when it is read)."""
         return self._path(name).exists()

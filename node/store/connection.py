@@ -11,6 +11,11 @@ BUSY_MS = 5_000
 """Only a backup or a checkpoint can hold the store; 5 s outlasts both."""
 ERASE_MS = 50
 """How long emptying the write-ahead log waits for readers; the next commit tries again."""
+CHECKPOINT_PAGES = 4_000
+"""Pages of the write-ahead log before they go into the store: a page that many commits write
+goes once, and 16 MiB are read again within a moment after a crash."""
+CACHE_KIB = 16_000
+"""What the writer keeps of the store in memory: the upper pages of indexes of a million rows."""
 WAL_LIMIT = 64 * 1024 * 1024
 """Bytes a left-over write-ahead log may keep after a checkpoint."""
 
@@ -25,6 +30,8 @@ def open_writer(home: Path) -> sqlite3.Connection:
             f"busy_timeout={BUSY_MS}",
             "journal_mode=WAL",
             "synchronous=FULL",
+            f"wal_autocheckpoint={CHECKPOINT_PAGES}",
+            f"cache_size=-{CACHE_KIB}",
             "foreign_keys=ON",
             "trusted_schema=OFF",
             "temp_store=MEMORY",

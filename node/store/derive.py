@@ -7,8 +7,11 @@ removed, after entries of it came makes those count, or count no more.
 import sqlite3
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from node.store import erasing, membership_tables
 from node.store.projection import APPLIED, project
+from sync.decide.handover import Void
 from sync.decide.membership import NodeState
 from sync.log.chain import EMPTY
 from sync.log.entry import Entry, unpack
@@ -18,6 +21,8 @@ NODE = "node"
 """Name of the local value with our own node id: what we said ourselves always counts here."""
 FLEET = "fleet"
 """Name of the local value with the fleet this node belongs to."""
+FORMER = "former"
+"""Name of the local value with the node ids of ours that are used up, as JSON."""
 ALL = 1 << 62
 """More entries than a store can have."""
 
@@ -57,11 +62,17 @@ def ends(connection: sqlite3.Connection, fleet: bytes) -> Ends:
 def ends_of_all(connection: sqlite3.Connection, fleet: bytes) -> Ends:
     """Return where what counts ends, in our fleet and in those this node left."""
     found = ends(connection, fleet)
-    own = _local(connection, NODE)
+    own = {_local(connection, NODE), *former(connection)}
     for (left,) in connection.execute("SELECT fleet FROM fleet_left WHERE fleet != ?", (fleet,)):
         for node in membership_tables.settled(connection, left).nodes.values():
-            found[left, node.id] = None if node.id == own else end_of(node)
+            found[left, node.id] = None if node.id in own else end_of(node)
     return found
+
+
+def former(connection: sqlite3.Connection) -> list[bytes]:
+    """Return the node ids this node had before it took on a new key, oldest first."""
+    value = _local(connection, FORMER)
+    return [] if value is None else [node_bytes(name) for name in msgspec.json.decode(value)]
 
 
 def end_of(node: NodeState) -> End:
@@ -226,17 +237,32 @@ def _prints(connection: sqlite3.Connection) -> set[tuple[str, int]]:
     }
 
 
+_OF_FORMER = (
+    "home IN (SELECT value FROM json_each((SELECT CAST(value AS TEXT) FROM local"
+    " WHERE name = 'former')))"
+)
+_VOID_LEFT = (
+    "UPDATE ask SET state = 'void', handover = 'void', handover_at = fleet_left.at,"  # noqa: S608 -- ours
+    " handover_why = ?1 FROM fleet_left WHERE fleet_left.fleet = ask.fleet"
+    f" AND state = 'closed' AND outcome = 'allowed' AND kind = 'approval' AND {_OF_FORMER}"
+)
+_CLOSE_LEFT = (
+    "UPDATE ask SET state = 'closed', outcome = 'withdrawn', closed = fleet_left.at,"  # noqa: S608 -- ours
+    " reason = coalesce('raised again as ' || (SELECT substr(new, 1, ?1)"
+    "  || substr(new, ?2) FROM ask_alias WHERE old = ask.id),"
+    f" CASE WHEN kind = 'approval' AND {_OF_FORMER} THEN"
+    "  'this machine has joined again with a new key, and an approval is asked anew' END,"
+    "  'this machine left the fleet in which it was raised')"
+    " FROM fleet_left WHERE fleet_left.fleet = ask.fleet AND state = 'waiting'"
+)
+
+
 def close_left(connection: sqlite3.Connection) -> None:
     """Close what was open in fleets this node left: nobody there can answer it any more.
 
-    Our own was raised again. No entry says so; for the fleets that were left it still stands
-    as it was.
+    Our own was raised again, but approvals not under a new key: another copy of this machine
+    may have decided them. No entry says so; for the fleets that were left it still stands as
+    it was.
     """
-    connection.execute(
-        "UPDATE ask SET state = 'closed', outcome = 'withdrawn', closed = fleet_left.at,"
-        " reason = coalesce('raised again as ' || (SELECT substr(new, 1, ?1)"
-        "  || substr(new, ?2) FROM ask_alias WHERE old = ask.id),"
-        "  'this machine left the fleet in which it was raised')"
-        " FROM fleet_left WHERE fleet_left.fleet = ask.fleet AND state = 'waiting'",
-        (SHORT, _NAME + 1),
-    )
+    connection.execute(_VOID_LEFT, (Void.MOVED.value,))
+    connection.execute(_CLOSE_LEFT, (SHORT, _NAME + 1))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from node.store import packing
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.entry import Entry
@@ -137,10 +138,12 @@ def erase_ask(connection: sqlite3.Connection, ask: str) -> None:
 
 
 def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
-    connection.execute(
-        "UPDATE entry SET text = NULL WHERE n IN (SELECT n FROM about WHERE ask = ?)", (ask,)
-    )
+    found = [
+        n for (n,) in connection.execute("SELECT n FROM about WHERE ask = ? ORDER BY n", (ask,))
+    ]
+    connection.executemany("UPDATE entry SET text = NULL WHERE n = ?", [(n,) for n in found])
     connection.execute("DELETE FROM about WHERE ask = ?", (ask,))
+    packing.pack_around(connection, found)
     connection.execute(
         "INSERT OR IGNORE INTO trace SELECT blob FROM ask WHERE id = ? AND blob IS NOT NULL",
         (ask,),
@@ -170,6 +173,7 @@ def _erase_entry(connection: sqlite3.Connection, entry: bytes) -> None:
         n, *said = row
         connection.execute("UPDATE entry SET text = NULL WHERE n = ?", (n,))
         connection.execute("DELETE FROM about WHERE ask = ? AND n = ?", (ask_of(*said), n))
+        packing.pack_around(connection, [n])
 
 
 def drop_replies(connection: sqlite3.Connection, before: int) -> int:

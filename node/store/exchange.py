@@ -1,9 +1,9 @@
 """What links read of the store: how far logs are held, stretches of them, missing blobs."""
 
 import sqlite3
+from collections.abc import Collection
 
 from node.store import derive, forks
-from node.store.blobs import Blobs
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, decode
 from sync.log.kinds import Log
@@ -75,20 +75,43 @@ WANTED = (
     "  WHERE other.blob = ask.blob)"
 )
 """Asks whose blob belongs here: its words do, and no owner had that very blob erased."""
+OUR_WANTED = (
+    f"SELECT 1 FROM ask WHERE blob = ? AND {WANTED}"  # noqa: S608 -- a constant
+    " AND fleet = (SELECT value FROM local WHERE name = 'fleet') LIMIT 1"
+)
+NAMED = "SELECT blob, count(*) FROM ask WHERE blob IS NOT NULL GROUP BY blob"
+OPEN_BLOBS = (
+    "SELECT blob FROM ask WHERE state = 'waiting' AND blob IS NOT NULL"
+    " ORDER BY created DESC, number DESC"
+)
+Named = tuple[bytes, int]
+"""A blob, and how many asks name it."""
 
 
-def missing_blobs(connection: sqlite3.Connection, blobs: Blobs, limit: int) -> list[bytes]:
-    """Return blobs that asks name and that are not here, those of open asks first."""
+def missing_blobs(
+    connection: sqlite3.Connection, here: Collection[bytes], over: set[Named], limit: int
+) -> list[bytes]:
+    """Return blobs that asks of our fleet name and that are not here, those of open asks first.
+
+    `here`: the blobs there are. `over`: blobs that were looked at before and belong here no
+    more. It is added to: of a long past nothing is looked at twice.
+    """
+    lacking = {
+        bytes(blob): asks
+        for blob, asks in connection.execute(NAMED)
+        if blob not in here and (blob, asks) not in over
+    }
+    if not lacking:
+        return []
+    opened = [blob for (blob,) in connection.execute(OPEN_BLOBS) if blob in lacking]
     found: list[bytes] = []
-    for (blob,) in connection.execute(
-        f"SELECT DISTINCT blob FROM ask WHERE {WANTED}"  # noqa: S608 -- a constant
-        " AND fleet = (SELECT value FROM local WHERE name = 'fleet')"
-        " ORDER BY state != 'waiting', created DESC"
-    ):
+    for blob in dict.fromkeys([*opened, *lacking]):
         if len(found) == limit:
             break
-        if not blobs.has(blob):
-            found.append(bytes(blob))
+        if connection.execute(OUR_WANTED, (blob,)).fetchone() is not None:
+            found.append(blob)
+        else:
+            over.add((blob, lacking[blob]))
     return found
 
 

@@ -153,13 +153,15 @@ def _has_beyond(
     *ends: dict[int, int] | None,
 ) -> bool:
     """Whether something stored lies beyond one of these ends (statements are settled here)."""
-    last = connection.execute(
-        "SELECT log, max(seq) FROM entry WHERE fleet = ? AND author = ? AND type >= 16"
-        " GROUP BY log",
-        (fleet, author),
-    ).fetchall()
     return any(
-        seq > cut.get(log, EMPTY.seq) for cut in ends if cut is not None for log, seq in last
+        connection.execute(
+            "SELECT 1 FROM entry WHERE fleet = ? AND author = ? AND log = ? AND seq > ?"
+            " AND type >= 16",
+            (fleet, author, log.value, cut.get(log, EMPTY.seq)),
+        ).fetchone()
+        for cut in ends
+        if cut is not None
+        for log in Log
     )
 
 

@@ -91,7 +91,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     """Lay words so that they can be erased for good, and erase what owners had erased."""
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
     if "resolved_hash" not in columns:
-        connection.execute("ALTER TABLE ask ADD COLUMN resolved_hash BLOB")
+        # Derived, and told again from the log below.
+        connection.execute("DROP TABLE ask")
     connection.execute("DROP TABLE IF EXISTS ask_text")
     for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
         if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):
@@ -106,6 +107,13 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         rebuild_in_place(connection)
+
+
+def long_past(connection: sqlite3.Connection) -> None:
+    """Lay the indexes that keep a store quick whose past is long."""
+    for index in ("entry_type", "ask_created", "ask_open"):
+        connection.execute(f"DROP INDEX IF EXISTS {index}")
+    _lay_missing(connection)
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:
@@ -141,6 +149,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0003-unproven": unproven,
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
+    "0006-long-past": long_past,
 }
 
 

@@ -247,20 +247,16 @@ class _Life(NamedTuple):
 def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str) -> _Life | None:
     """Return how an ask stands, None for one this author is not the home of."""
     row = connection.execute(
-        "SELECT home, kind, state, entry_hash, final_hash, token, needed, role FROM ask"
-        " WHERE id = ?",
-        (ask,),
-    ).fetchone()
-    if row is None or row[0] != arrived.author:
-        return None
-    # Of one author's entries, the earlier has the lower number wherever it came to.
-    waits = connection.execute(
-        "SELECT 1 FROM unproven JOIN entry USING (hash) WHERE ask = ? AND n < ?",
+        "SELECT (SELECT 1 FROM unproven JOIN entry USING (hash) WHERE ask = ?1 AND n < ?2),"
+        " home, kind, state, entry_hash, final_hash, token, needed, role FROM ask WHERE id = ?1",
         (ask, arrived.n),
     ).fetchone()
+    if row is None or row[1] != arrived.author:
+        return None
+    # Of one author's entries, the earlier has the lower number wherever it came to.
+    waits, _, kind, state, *rest = row
     if waits is not None:
         raise _UnprovenError(ask)
-    _, kind, state, *rest = row
     # What is only read stands at no state of its own; its table of steps is empty.
     return _Life(Kind(kind), AskState.WAITING if state == POSTED else AskState(state), *rest)
 

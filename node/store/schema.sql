@@ -23,7 +23,7 @@ CREATE TABLE entry (
     UNIQUE (fleet, author, log, seq)
 ) STRICT;
 
-CREATE INDEX entry_type ON entry (type) WHERE type < 16;
+CREATE INDEX entry_stated ON entry (fleet, type) WHERE type < 16;
 
 CREATE TABLE about (                          -- the entries that still hold words on an ask
     ask TEXT NOT NULL,
@@ -153,11 +153,19 @@ CREATE TABLE ask (
     resolved_hash BLOB                        -- of the entry that says so
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX ask_open ON ask (state, deadline);
 CREATE INDEX ask_session ON ask (session, state);
 CREATE INDEX ask_project ON ask (project, created);
 CREATE INDEX ask_closed ON ask (closed) WHERE closed IS NOT NULL;
-CREATE INDEX ask_created ON ask (kind, created);
+-- What is asked for again and again; by parts, so that a long past costs nothing:
+CREATE INDEX ask_number ON ask (number, home);
+CREATE INDEX ask_newest ON ask (created, number);
+CREATE INDEX ask_open ON ask (deadline) WHERE state = 'waiting';
+CREATE INDEX ask_waiting ON ask (created, number) WHERE state = 'waiting';
+CREATE INDEX ask_posted ON ask (created, number) WHERE state = 'posted';
+CREATE INDEX ask_unused ON ask (use_by) WHERE state = 'closed' AND outcome = 'allowed';
+CREATE INDEX ask_leased ON ask (lease_until)
+    WHERE state = 'handed' AND kind = 'approval' AND outcome = 'allowed';
+CREATE INDEX ask_unsettled ON ask (home, created) WHERE state IN ('waiting', 'closed', 'handed');
 CREATE INDEX ask_blob ON ask (blob) WHERE blob IS NOT NULL;
 
 CREATE TABLE redaction (                      -- an owner had the words of an ask erased

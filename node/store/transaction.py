@@ -27,8 +27,8 @@ _NO_TEXT = NoText()
 class Identity(msgspec.Struct, kw_only=True):
     """What a node signs with and for.
 
-    All that serves a node shares one; the writer moves `fleet` on once a job that left the
-    fleet, or joined another one, is durable.
+    All that serves a node shares one; the writer moves both on once a job that left the
+    fleet, joined another one or took on a new key is durable.
     """
 
     key: NodeKey
@@ -142,10 +142,15 @@ class Transaction:
         self.erases |= entry_type is EntryType.REDACTED
         return entry
 
-    def enter(self, fleet: bytes) -> None:
-        """Belong to another fleet from here on; what the tables then say is not told here."""
-        self.identity = replace(self.identity, fleet=fleet)
+    def enter(self, fleet: bytes, key: NodeKey | None = None) -> None:
+        """Belong to another fleet from here on, with `key` as somebody else.
+
+        What the tables then say is not told here.
+        """
+        key = key or self.identity.key
+        self.identity = replace(self.identity, fleet=fleet, key=key)
         self.keep(derive.FLEET, fleet)
+        self.keep(derive.NODE, key.node_id)
 
     def change(self, topic: str, ref: str) -> None:
         """Number a change that pages and waiters hear of after the commit."""

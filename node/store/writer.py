@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from node.clock import Clock
 from node.store.connection import erase_traces, failure
@@ -140,9 +139,9 @@ class Writer:
         done: list[_Done] = []
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            fleet = self._identity.fleet
+            identity = self._identity
             for asked in group:
-                one, fleet = self._one(asked, fleet)
+                one, identity = self._one(asked, identity)
                 done.append(one)
             self._anchor()
             for asked in group:
@@ -156,7 +155,7 @@ class Writer:
             told = failure(error)
             self.trouble = told if isinstance(told, StoreError) else None
             return [_Done(asked, None, told) for asked in group]
-        self._identity.fleet = fleet
+        self._identity.fleet, self._identity.key = identity.fleet, identity.key
         lacking = (item.error for item in done)
         self.trouble = next((e for e in lacking if isinstance(e, StoreFull | StoreReadOnly)), None)
         for asked in group:
@@ -166,12 +165,12 @@ class Writer:
             self._erase = not erase_traces(self._connection)
         return done
 
-    def _one(self, asked: _Asked, fleet: bytes) -> tuple[_Done, bytes]:
-        """Run one job in `fleet`; return what came of it, and the fleet it leaves us in."""
+    def _one(self, asked: _Asked, identity: Identity) -> tuple[_Done, Identity]:
+        """Run one job as `identity`; return what came of it, and who it leaves us as."""
         connection = self._connection
         transaction = Transaction(
             connection,
-            identity=replace(self._identity, fleet=fleet),
+            identity=identity,
             now=self._clock.now(),
             wall=self._clock.times.wall_ms(),
             random=self._random,
@@ -189,7 +188,7 @@ class Writer:
                 error = failure(error)
             elif not isinstance(error, AskmeshError):
                 _log.exception("job %s failed", asked.name)
-            return _Done(asked, None, error), fleet
+            return _Done(asked, None, error), identity
         connection.execute("RELEASE job")
         made = _Done(
             asked,
@@ -199,7 +198,7 @@ class Writer:
             stored=transaction.stored,
             erases=transaction.erases,
         )
-        return made, transaction.identity.fleet
+        return made, transaction.identity
 
     def _anchor(self) -> None:
         now = self._clock.now()

@@ -108,7 +108,9 @@ def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _shut(CardState.WITHDRAWN, sentence, _closed(facts))
     if facts.outcome is Outcome.WITHDRAWN:
         why = f": {facts.reason}" if facts.reason else "."
-        return _shut(CardState.WITHDRAWN, f"Withdrawn by {facts.agent}{why}", _closed(facts))
+        erased = facts.erased is not None and (facts.reason or "").startswith(Void.ERASED.value)
+        who = "" if erased else f" by {facts.agent}"
+        return _shut(CardState.WITHDRAWN, f"Withdrawn{who}{why}", _closed(facts))
     if facts.state is AskState.VOID:
         return _void(facts)
     if facts.state is AskState.RESOLVED:

@@ -66,7 +66,7 @@ class CardState(Enum):
     EXPIRED = "expired"
     """The deadline passed; nobody answered in time."""
     WITHDRAWN = "withdrawn"
-    """The agent closed it, or the recovery words were used."""
+    """The agent closed it, the recovery words were used, or its text was erased."""
     HANDED = "handed"
     """The agent has it since …"""
     NOT_SEEN = "not_seen"

@@ -67,6 +67,18 @@ class Choosing:
         return True
 
 
+def surplus(dialled: Sequence[bytes], wanted: Collection[bytes], *, redrawn: bool) -> list[bytes]:
+    """Return which links that we dialled (oldest first) are to end: nobody wants them any more.
+
+    All of them once the lots are drawn anew; before, only what is above the most that a node
+    dials, so that a home whose asks come and go keeps its link.
+    """
+    unwanted = [node for node in dialled if node not in wanted]
+    if redrawn:
+        return unwanted
+    return unwanted[: max(0, len(dialled) - LINKS_DIALLED - HOMES_DIALLED)]
+
+
 def lacking(
     own: bytes,
     peer: bytes,

@@ -45,7 +45,11 @@ DUPLICATE: Final = 4080
 TOO_SLOW: Final = 4081
 UNREADABLE: Final = 4082
 NOT_A_MEMBER: Final = 4083
+NOT_NEEDED: Final = 4084
 SILENT: Final = 4086
+SPARED: Final = 4091
+NOTHING_WRONG: Final = (DUPLICATE, SPARED)
+"""Codes of a peer that closes a link because it has others."""
 REASON_BYTES: Final = 120
 """A close frame has room for 123 bytes of reason."""
 
@@ -303,7 +307,7 @@ class Link:
     def _closed_by_peer(self, message: Message) -> None:
         if message.type is WSMsgType.CLOSE:
             code = message.data if isinstance(message.data, int) else BROKEN
-            self._finish(code, None if code == DUPLICATE else _told(message.extra))
+            self._finish(code, None if code in NOTHING_WRONG else _told(message.extra))
         elif message.type in (WSMsgType.TEXT, WSMsgType.ERROR):
             self._finish(UNREADABLE, "It sent what no askmesh sends.")
         else:

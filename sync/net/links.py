@@ -2,24 +2,23 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from typing import Any
 
 from aiohttp import web
 
 from sync.errors import AskmeshError
 from sync.limits import GOODBYE_S
 from sync.log.entry import Entry
+from sync.net.choosing import surplus
 from sync.net.contract import Ended, Session
 from sync.net.dialling import Side, second_stays
 from sync.net.keeper import Keeper
 from sync.net.ledger import Address, Ledger, Member
-from sync.net.link import BROKEN, DUPLICATE, STOPPING, Link
+from sync.net.link import BROKEN, DUPLICATE, NOT_NEEDED, SPARED, STOPPING, Link
 from sync.net.listener import written
 from sync.net.reach import Dialled, Socket
 from sync.net.settings import Callbacks
-
-NOT_NEEDED: Final = 4084
 
 
 class Links:
@@ -47,6 +46,15 @@ class Links:
     def kept(self) -> list[Link]:
         """The one link to each member that has one."""
         return [keeper.live for keeper in self._keepers.values() if keeper.live is not None]
+
+    def spare(self, wanted: Collection[bytes], *, redrawn: bool) -> None:
+        """End links that we dialled and that are not wanted any more (`choosing.surplus`)."""
+        ours = [link for link in self.kept() if link.dialler == self._ledger.node]
+        ours.sort(key=lambda link: link.opened_at or 0.0)
+        ended = surplus([link.member.node for link in ours], wanted, redrawn=redrawn)
+        for link in ours:
+            if link.member.node in ended:
+                link.drop(SPARED, None)
 
     def forget(self) -> None:
         """This node belongs to another fleet: end every link."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sync.errors import AskmeshError
-from sync.limits import REDRAW_S
+from sync.limits import REDRAW_S, SURPLUS_S
 from sync.log.entry import Entry, NodeKey
 from sync.net import interfaces
 from sync.net.choosing import Choosing, lacking
@@ -68,6 +68,8 @@ class Mesh:
         self._fleet = b""
         self._choosing = Choosing(self._chance)
         self._drawn_at = 0.0
+        self._redrawn = False
+        self._wanted: set[bytes] = set()
         self._pairing: tuple[bytes, int] | None = None
         self._asked_to_listen = False
         self._stale = asyncio.Event()
@@ -101,6 +103,7 @@ class Mesh:
 
         Raises nothing for the network's faults.
         """
+        self._drawn_at = asyncio.get_running_loop().time()
         await self._read_members()
         self._following = asyncio.create_task(self._follow_members())
         self._following.add_done_callback(_report)
@@ -131,6 +134,11 @@ class Mesh:
     def members_changed(self) -> None:
         """Read members, fleet and addresses again; close at once what may not stay."""
         self._stale.set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether each links to each, as in any small fleet."""
+        return self._choosing.is_mesh
 
     def homes_changed(self) -> None:
         """Other machines may be homes of open asks now."""
@@ -279,9 +287,9 @@ class Mesh:
         self._choosing.keep(members)
 
     def _choose(self) -> None:
-        chosen = self._choosing.wanted(self._callbacks.homes())
+        self._wanted = self._choosing.wanted(self._callbacks.homes())
         for node, keeper in self._keepers.items():
-            keeper.want(wanted=node in chosen)
+            keeper.want(wanted=node in self._wanted)
 
     async def _listen(self, *, needed: bool) -> None:
         try:
@@ -321,13 +329,21 @@ class Mesh:
         for link in self._links:
             link.tick()
         now = asyncio.get_running_loop().time()
+        self._choose_anew(now)
+
+    def _choose_anew(self, now: float) -> None:
+        """In a large fleet: other random links now and then, and others for who is away."""
         if now - self._drawn_at >= REDRAW_S:
             self._drawn_at = now
+            self._redrawn = True
             self._choosing.redraw()
             self._choose()
         away = {node for node, keeper in self._keepers.items() if keeper.away}
         if self._choosing.pass_over(away, now):
             self._choose()
+        redrawn = self._redrawn and now - self._drawn_at >= SURPLUS_S
+        self._redrawn = self._redrawn and not redrawn
+        self._links.spare(self._wanted, redrawn=redrawn)
 
     def _woke(self) -> None:
         for link in self._links:

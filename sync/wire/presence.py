@@ -4,7 +4,7 @@ The newest word counts, by the run of the program it is from and its number in t
 Ages are told as spans, never as times: clocks of machines differ.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Annotated
 
 import msgspec
@@ -127,6 +127,10 @@ class PresenceBook:
         self._known: dict[bytes, Known] = {}
         self._over: dict[bytes, list[str]] = {}
         """Former runs of each machine."""
+        self._moves = 0
+        """Rises with each word that is new here."""
+        self._sightings: tuple[int, dict[bytes, Sighting]] = (0, {})
+        """What follows from the words so far, and how many there were."""
 
     def hear(
         self,
@@ -191,6 +195,7 @@ class PresenceBook:
             over.append(before.presence.boot)
             del over[:-BOOTS_REMEMBERED]
         self._known[node] = known
+        self._moves += 1
 
     # --- what is known ----------------------------------------------------------------------
 
@@ -209,16 +214,13 @@ class PresenceBook:
 
     def sighting(self, node: bytes) -> Sighting | None:
         """When a machine was last known to be running; None: nobody has said."""
-        known = self._known.get(node)
-        sightings = [] if known is None else [_sighting(known)]
-        # A copy: this is asked from other threads while words come in.
-        for other in list(self._known.values()):
-            sightings += [
-                Sighting(at=other.heard - seen.ago_ms, by=other.presence.node)
-                for seen in other.presence.seen
-                if seen.node == node and other.presence.node != node
-            ]
-        return max(sightings, key=lambda one: one.at, default=None)
+        # Asked for each machine of each snapshot, and from other threads while words come in.
+        moves, found = self._sightings
+        if moves != self._moves:
+            moves = self._moves
+            found = _sightings(list(self._known.values()))
+            self._sightings = (moves, found)
+        return found.get(node)
 
     def seen(self, now: int) -> list[SeenWord]:
         """What to say of others in our own presence: first of those who are away longest."""
@@ -250,6 +252,19 @@ class PresenceBook:
         for node in [node for node in self._known if node not in members]:
             del self._known[node]
             self._over.pop(node, None)
+            self._moves += 1
+
+
+def _sightings(known: Sequence[Known]) -> dict[bytes, Sighting]:
+    """Return the latest that anyone says of each machine; its own word goes before others'."""
+    found = {one.presence.node: _sighting(one) for one in known}
+    for one in known:
+        for seen in one.presence.seen:
+            at = one.heard - seen.ago_ms
+            before = found.get(seen.node)
+            if seen.node != one.presence.node and (before is None or at > before.at):
+                found[seen.node] = Sighting(at=at, by=one.presence.node)
+    return found
 
 
 def _sighting(known: Known) -> Sighting:

@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.async_api import Page, Route
 
+from node.fleet.sight import SPLIT
+
 Reply = tuple[int, Any]
 
 HERE = "h" * 52
@@ -46,6 +48,7 @@ def row(node: str, name: str, state: str, **more: Any) -> dict[str, Any]:  # noq
         "joined": 1,
         "removed": None,
         "removed_by": None,
+        "forked": None,
     } | more
 
 
@@ -75,7 +78,7 @@ def many(now: int, attic: str = "attic") -> list[dict[str, Any]]:
             behind_us=1,
             skew_ms=61_000,
         ),
-        row(TWIN, "twin", "must_rejoin", seen=now - 60_000),
+        row(TWIN, "twin", "must_rejoin", seen=now - 60_000, forked=SPLIT.format(name="twin")),
         row(OLD, "old", "removed", removed=now - 86_400_000 * 2, removed_by="Bea", persons=[]),
     ]
 
@@ -90,6 +93,7 @@ class StandIn:
             "port": 7717,
             "mdns": "on",
             "removed": None,
+            "hold": None,
         }
         self.role = role
         self.asks: dict[str, dict[str, Any]] = {}
@@ -106,7 +110,16 @@ class StandIn:
     async def stand_before(self, page: Page) -> None:
         """Reply to the page from its next load on, and load it."""
         await page.route("**/api/state", self._state)
-        for path in ("fleet", "pairing", "pairing/offers", "joining", "leaving", "privacy"):
+        for path in (
+            "fleet",
+            "pairing",
+            "pairing/offers",
+            "joining",
+            "leaving",
+            "privacy",
+            "rejoining",
+            "hold",
+        ):
             await page.route(f"**/api/{path}", self._reply)
         await page.route("**/api/machines/**", self._reply)
         await page.reload()

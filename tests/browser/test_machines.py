@@ -69,7 +69,7 @@ async def test_every_machine_is_a_row(open_page: OpenPage) -> None:
     await expect(card(page, "twin")).to_contain_text("Must join again")
     await expect(card(page, "old")).to_contain_text("Removed 2 d ago by Bea")
     await expect(page.locator("#fleet-state")).to_have_text("4 machines, 1 away, 1 must join again")
-    await expect(page.locator("#notices")).to_contain_text("twin must join again")
+    await expect(page.locator("#notices")).to_contain_text("history of twin split in two")
     await page.get_by_role("link", name="Inbox").first.click()
     await page.keyboard.press("g")
     await page.keyboard.press("m")
@@ -278,6 +278,40 @@ async def test_a_removed_machine_says_by_whom_and_what_to_do(open_page: OpenPage
     await expect(page.get_by_role("button", name="Add a machine")).to_be_hidden()
     await expect(page.locator(".machine summary:visible")).to_have_count(0)
     await expect(page.get_by_text("Leave this fleet")).to_be_visible()
+
+
+async def test_a_machine_on_hold_goes_on_by_a_persons_word(open_page: OpenPage) -> None:
+    viewer, stand_in = await full(open_page)
+    page = viewer.page
+    stand_in.fleet["hold"] = "This machine's data was copied, so answers wait on hold."
+    stand_in.says("GET /api/hold", MEANS)
+    stand_in.says("POST /api/hold", stand_in.fleet | {"hold": None})
+    await page.reload()
+    await expect(page.locator("#notices")).to_contain_text("answers wait on hold")
+    await page.get_by_text("This machine is on hold: say go").press("Enter")
+    await expect(page.get_by_text("Its log is kept read-only.")).to_be_visible()
+    await page.locator(".go").get_by_label("I have read what will happen").press("Space")
+    go = page.locator(".go").get_by_role("button")
+    await expect(go).to_have_text("Go on")
+    await go.press("Enter")
+    await expect(page.locator("#notices")).not_to_contain_text("on hold")
+    await expect(page.locator(".go")).to_be_hidden()
+
+
+async def test_a_machine_whose_history_split_takes_on_a_new_identity(open_page: OpenPage) -> None:
+    viewer, stand_in = await full(open_page)
+    page = viewer.page
+    stand_in.fleet["machines"][0] |= {"state": "must_rejoin", "forked": "It split in two here."}
+    stand_in.says("GET /api/rejoining", MEANS)
+    words = {"fleet": stand_in.fleet, "recovery_words": ["anchor", "brook"]}
+    stand_in.says("POST /api/rejoining", words)
+    await page.reload()
+    await expect(page.locator("#notices")).to_contain_text("It split in two here.")
+    await page.get_by_text("Give this machine a new identity").press("Enter")
+    await expect(page.get_by_text("Its log is kept read-only.")).to_be_visible()
+    await page.locator(".rejoin").get_by_label("I have read what will happen").press("Space")
+    await page.get_by_role("button", name="Take on a new identity").press("Enter")
+    await expect(page.locator(".recovery li")).to_have_text(["anchor", "brook"])
 
 
 async def test_what_leaves_this_machine(open_page: OpenPage) -> None:

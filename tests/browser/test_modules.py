@@ -12,7 +12,7 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import views
+from web import call_views, views
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -86,8 +86,8 @@ def properties(name: str) -> set[str]:
     "view",
     [
         view
-        for view in vars(views).values()
-        if isinstance(view, type) and issubclass(view, views.View) and view is not views.View
+        for view in (*vars(views).values(), call_views.FileView)
+        if isinstance(view, type) and issubclass(view, msgspec.Struct) and view is not views.View
     ],
     ids=lambda view: view.__name__,
 )

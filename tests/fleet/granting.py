@@ -70,6 +70,10 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("POST", "/api/asks/{id}/votes"): (f"{ask}/votes", vote),
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
         ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
+        ("POST", "/api/asks/{id}/erasing"): (
+            f"/api/asks/{ground.note}/erasing",
+            {"confirm": ground.note},
+        ),
         ("PUT", "/api/rules"): ("/api/rules", rules),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
@@ -79,6 +83,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
         ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
         ("POST", "/api/leaving"): ("/api/leaving", {}),
+        ("DELETE", "/api/restored"): ("/api/restored", {}),
     }
 
 

@@ -94,6 +94,8 @@ def test_no_command_answers_or_grants_without_a_terminal(
         ("node", "assign", "attic", "Ann", "--yes"),
         ("node", "remove", "attic", "--yes"),
         ("node", "leave", "--yes"),
+        ("node", "rejoin", "--yes"),
+        ("node", "go", "--yes"),
         ("node", "address", "add", "attic", "127.0.0.1:9"),
         ("node", "address", "drop", "attic", "127.0.0.1:9"),
     ):

@@ -4,9 +4,16 @@ import argparse
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.sim.world import Result
 
 HASHES = "0"
 """Sets of strings are walked in the same order in every run."""
+
+SEARCHED = 1_000
+"""Seeds within which each planted fault must be found."""
 
 
 def main() -> int:
@@ -17,19 +24,53 @@ def main() -> int:
     parser.add_argument("--seed", type=int, metavar="S", help="only this one")
     parser.add_argument("--trace", action="store_true", help="print everything that happened")
     parser.add_argument("--plant", metavar="NAME", help="put a fault into the core")
+    parser.add_argument(
+        "--planted", action="store_true", help="find each planted fault (or that of --plant)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object for each seed")
     parser.add_argument("--counts", action="store_true", help="print what ran, and how often")
     options = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != HASHES:
         os.environ["PYTHONHASHSEED"] = HASHES
-        os.execv(sys.executable, [sys.executable, "-m", "tests.sim", *sys.argv[1:]])
-    return run(options)
+        again = [sys.executable, "-m", "tests.sim", *sys.argv[1:]]
+        os.execv(sys.executable, again)  # noqa: S606 -- this very program, with its hashes set
+    return search(options) if options.planted else run(options)
+
+
+def search(options: argparse.Namespace) -> int:
+    """Look for a seed that finds each planted fault, among the first thousand."""
+    from tests.sim.planted import PLANTS
+    from tests.sim.runner import Runner, workshop
+
+    lost = 0
+    with workshop() as folder:
+        runner = Runner(folder)
+        for plant in [options.plant] if options.plant else PLANTS:
+            found = next(
+                (seed for seed in range(SEARCHED) if runner.run(seed, plant=plant).faults), None
+            )
+            lost += found is None
+            print(f"{'not found' if found is None else found:>9}  {plant}", flush=True)
+    return 1 if lost else 0
+
+
+def show(result: "Result", options: argparse.Namespace) -> None:
+    """Print what came of one seed."""
+    import msgspec
+
+    if options.json:
+        print(msgspec.json.encode(result).decode(), flush=True)
+        return
+    if options.trace:
+        print("\n".join(result.lines))
+    if result.faults or options.trace or options.seed is not None:
+        print(f"seed {result.seed}  {result.digest}  {result.seconds:.2f} s")
+    for fault in result.faults:
+        print(f"  {fault}", flush=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run seeds and print what came of them."""
-    import msgspec
-
     from tests.sim.runner import Runner, total, workshop
 
     seeds = range(options.first, options.first + options.seeds)
@@ -42,15 +83,7 @@ def run(options: argparse.Namespace) -> int:
         for seed in seeds:
             result = runner.run(seed, keep=options.trace, plant=options.plant)
             results.append(result)
-            if options.json:
-                print(msgspec.json.encode(result).decode(), flush=True)
-                continue
-            if options.trace:
-                print("\n".join(result.lines))
-            if result.faults or options.trace or options.seed is not None:
-                print(f"seed {seed}  {result.digest}  {result.seconds:.2f} s")
-            for fault in result.faults:
-                print(f"  {fault}", flush=True)
+            show(result, options)
     failed = [result.seed for result in results if result.faults]
     if not options.json:
         if options.counts:

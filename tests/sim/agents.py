@@ -17,6 +17,8 @@ from tests.sim.world import World
 Result = TypeVar("Result")
 PROJECT = "shop"
 TRIES = 12
+RETRY_S = 80_000.0
+"""Replies are kept for a day: nobody retries a call of the day before."""
 
 
 class Client:
@@ -52,13 +54,17 @@ class Client:
         `same`: what a reply that was lost and the one to the retry must agree in.
         """
         lost: list[object] = []
+        began = self.world.loop.time()
         for _ in range(TRIES):
+            if self.world.loop.time() - began > RETRY_S:
+                break
             try:
                 result = await self.machine.call(make)
             except (Gone, StoreError):
                 await self.pause(0.5, 8)
                 continue
-            if lost and same is not None and same(result) != lost[0]:
+            forgot = self.world.split(self.machine)  # its replies are of an older copy
+            if lost and same is not None and same(result) != lost[0] and not forgot:
                 self.world.history.wrong(f"a retry replied {same(result)}, before {lost[0]}")
             if not lost and self.chance.random() < self.world.lost_replies:
                 self.world.sometimes("reply lost")
@@ -237,7 +243,7 @@ class Gate(Client):
             return False
         said = await self._hook("PermissionRequest", invocation, shown)
         decision = (said or {}).get("hookSpecificOutput", {}).get("decision", {})
-        allowed = decision.get("behavior") == "allow"
+        allowed: bool = decision.get("behavior") == "allow"
         self.trace("gate", invocation, allowed, str(decision.get("message"))[:50])
         if allowed:
             release.check_gate(self.world, self.machine, self.session, shown, invocation)

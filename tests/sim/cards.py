@@ -8,6 +8,7 @@ import sqlite3
 
 from node.desk.rows import by_id
 from node.desk.views import Looking
+from sync.log.facts import VoteFacts, read
 from sync.log.kinds import EntryType
 from tests.sim.log import Line, Log
 from tests.sim.machine import Machine
@@ -79,11 +80,8 @@ class Truth:
         votes = [one for one in log.of(EntryType.VOTE, ask) if one.facts.person == person]
         self.last = votes[-1] if votes else None
         self.ruling = rulings.get(self.last.hash) if self.last else None
-        self.mine = bool(
-            self.final
-            and self.final.facts.votes
-            and self.final.facts.votes[-1].facts.find(person.encode()) >= 0
-        )
+        made = self.final.facts.votes if self.final else []
+        self.mine = bool(made) and read(VoteFacts, made[-1].facts).person == person
         speaks = machine.name.rstrip("'") in world.template.speaks[name]
         self.may = name != "cyd" and speaks and not log.own_end
         self.here = self.home == machine.id

@@ -48,10 +48,10 @@ class Chaos:
             "lose": self.lose,
         }
         rare = {
-            "clone": 0.1,
-            "restore": 0.1,
-            "remove": 0.15,
-            "lose": 0.08,
+            "clone": 0.12,
+            "restore": 0.12,
+            "remove": 0.2,
+            "lose": 0.1,
             "week": 0.12,
             "nap": 0.12,
         }
@@ -70,7 +70,7 @@ class Chaos:
         moments = sorted(loop.time() + self.chance.uniform(0, seconds) for _ in self.once)
         tasks: set[asyncio.Task[None]] = set()
         while loop.time() < until:
-            await asyncio.sleep(self.chance.uniform(1, 20))
+            await asyncio.sleep(self.chance.uniform(1, 15))
             if moments and loop.time() >= moments[0]:
                 moments.pop(0)
                 kind = self.once.pop(0)
@@ -281,8 +281,9 @@ class Chaos:
         desk = self.world.machines["desk"]
         names = [name for name in self.world.machines if name not in ("desk", "laptop")]
         names = [name for name in names if "'" not in name]
-        if not names or not desk.up or self.world.copied:
+        if not names or not desk.up:
             raise Gone
+        self._only("remove")
         name = self.chance.choice(names)
         ann = viewer(self.world.template.people["ann"])
         if self.chance.random() < 0.7:
@@ -303,8 +304,9 @@ class Chaos:
     async def lose(self) -> None:
         """A machine breaks for good: what others have of it is all there is."""
         machine = self._machine()
-        if len(self.world.machines) < 3 or self.world.copied or self.world.lost:
+        if len(self.world.machines) < 3:
             raise Gone
+        self._only("lose")
         self.world.lost.add(machine.name)
         machine.retired = True
         machine.die(silently=True)
@@ -313,8 +315,7 @@ class Chaos:
     async def clone(self) -> None:
         """A directory is copied and used on a second machine, while the first goes on."""
         machine = self._machine()
-        if self.world.copied or self.world.removed:
-            raise Gone
+        self._only("copy")
         world = self.world
         world.copied.add(machine.name)
         home = disk.keep(machine.home, "clone")
@@ -325,6 +326,14 @@ class Chaos:
         world.sometimes("cloned")
         await twin.start()
         world.staff(twin)
+
+    def _only(self, fate: str) -> None:
+        """One world has one of these: what an owner states in one of two histories counts
+        where it is known, and most machines never hear of it (docs/reliability.md).
+        """
+        if self.world.fate is not None:
+            raise Gone
+        self.world.fate = fate
 
     def _seen_to_be_copied(self, home: Path) -> None:
         """An image of a whole disk looks like the disk; a copied folder does not."""
@@ -337,8 +346,7 @@ class Chaos:
     async def restore(self) -> None:
         """A machine goes on from an older copy of its directory."""
         machine = self._machine()
-        if self.world.copied or self.world.removed:
-            raise Gone
+        self._only("copy")
         kept = disk.keep(machine.home, "backup")
         await asyncio.sleep(self.chance.uniform(5, 60))
         machine.die(silently=False)

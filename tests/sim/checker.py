@@ -46,6 +46,26 @@ def vectors(world: World) -> list[dict[tuple[bytes, int], object]]:
     return found  # type: ignore[return-value]
 
 
+def odd(world: World) -> str:
+    """Say how their logs differ."""
+    held = vectors(world)
+    places = sorted({place for one in held for place in one})
+    said = [
+        f"{node_name(place[0])[:4]}/{place[1]}: "
+        + " ".join(
+            f"{one.name}={_head(found.get(place))}"
+            for one, found in zip(members(world), held, strict=True)
+        )
+        for place in places
+        if len({str(found.get(place)) for found in held}) > 1
+    ]
+    return "; ".join(said)
+
+
+def _head(head: object) -> str:
+    return "-" if head is None else f"{head.seq}:{head.hash.hex()[:6]}"  # type: ignore[attr-defined]
+
+
 class Checker:
     """The end of one world."""
 
@@ -167,9 +187,9 @@ class Checker:
             if vote.author not in self.forks and not ruled[vote.hash]:
                 self.wrong(f"{name}: a vote on {asked.title} was never ruled on")
         for one in log.of(EntryType.RULING, asked.ask):
-            if one.facts.ruling in ("accepted", "counted") and deadline is not None:
-                if one.facts.at >= deadline:
-                    self.wrong(f"{name}: a vote on {asked.title} counts after the deadline")
+            counts = one.facts.ruling in ("accepted", "counted")
+            if counts and deadline is not None and one.facts.at >= deadline:
+                self.wrong(f"{name}: a vote on {asked.title} counts after the deadline")
 
     # --- what was acknowledged --------------------------------------------------------------
 

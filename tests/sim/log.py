@@ -59,7 +59,7 @@ class Log:
         rows = store.execute(
             "SELECT n, author, log, seq, type, hash, facts, text FROM entry ORDER BY n"
         ).fetchall()
-        self.places = {(author, log, seq): hash for _, author, log, seq, _, hash, _, _ in rows}
+        self.places = {(author, log, seq): said for _, author, log, seq, _, said, _, _ in rows}
         self.lines: list[Line] = []
         for n, author, log, seq, kind, entry_hash, facts, text in rows:
             if kind in READ:
@@ -76,9 +76,7 @@ class Log:
                     )
                 )
         self.forked = {node_name(author) for (author,) in store.execute("SELECT author FROM fork")}
-        self.removed = {
-            one: cut for (one, cut) in (_removed(line) for line in self.lines if line.type == 6)
-        }
+        self.removed = dict(_removed(line) for line in self.lines if line.type == EntryType.REMOVED)
         (own,) = store.execute("SELECT value FROM local WHERE name = 'node'").fetchone()
         self.on_hold = (
             store.execute("SELECT 1 FROM local WHERE name = 'hold'").fetchone() is not None

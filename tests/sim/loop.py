@@ -8,6 +8,7 @@ import contextvars
 import heapq
 import itertools
 from asyncio import base_events, events
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -71,6 +72,9 @@ class SimLoop(base_events.BaseEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
+        # BaseEventLoop's own, which its stubs do not tell of.
+        self._ready: deque[Any]
+        self._scheduled: list[Any]
         self._seconds = 1_000.0
         self.executor_delay: Callable[[], float] = lambda: 0.0
         """Until something that a thread would do is done."""
@@ -99,8 +103,8 @@ class SimLoop(base_events.BaseEventLoop):
             if not handle._cancelled and self._may_run(handle):
                 handle._run()
 
-    def _may_run(self, handle: events.Handle) -> bool:
-        life = handle._context.get(LIFE)
+    def _may_run(self, handle: Any) -> bool:  # noqa: ANN401 -- its context is not told
+        life: Life | None = handle._context.get(LIFE)
         if life is None:
             return True
         if life.asleep and life.alive:
@@ -122,8 +126,12 @@ class SimLoop(base_events.BaseEventLoop):
         """As asyncio's, with a place in the order of making."""
         return Future(loop=self)
 
-    def create_task(
-        self, coro: Coroutine[Any, Any, Result], *, name: object = None, context: Any = None
+    def create_task(  # type: ignore[override]
+        self,
+        coro: Coroutine[Any, Any, Result],
+        *,
+        name: object = None,
+        context: contextvars.Context | None = None,
     ) -> asyncio.Task[Result]:
         """As asyncio's; remembered by the life it belongs to."""
         task = Task(coro, loop=self, name=name, context=context)
@@ -133,7 +141,7 @@ class SimLoop(base_events.BaseEventLoop):
             life.tasks.append(task)
         return task
 
-    def run_in_executor(  # type: ignore[override]
+    def run_in_executor(
         self, executor: object, func: Callable[..., Any], *args: object
     ) -> asyncio.Future[Any]:
         """What a thread would do is done at one moment, a little later."""
@@ -157,9 +165,9 @@ class SimLoop(base_events.BaseEventLoop):
 
     def call_soon_threadsafe(  # type: ignore[override]
         self,
-        callback: Callable[..., Any],
-        *args: Any,
-        context: Any = None,  # noqa: ANN401
+        callback: Callable[..., object],
+        *args: Any,  # noqa: ANN401 -- asyncio's own
+        context: contextvars.Context | None = None,
     ) -> events.Handle:
         """There is one thread."""
         return self.call_soon(callback, *args, context=context)

@@ -95,7 +95,7 @@ class Machine:
         seams = Seams(
             times=self.times,
             random=chance.randbytes,
-            stop_point=lambda name: self.stop_at(name),
+            stop_point=self._stop_point,
             limits=LIMITS,
         )
         opened = open_store(
@@ -111,6 +111,9 @@ class Machine:
         loop = asyncio.get_running_loop()
         self.sweeper = loop.create_task(Sweeper(node.context, node.answers).run())
         await node.network.start()
+
+    def _stop_point(self, name: str) -> None:
+        self.stop_at(name)
 
     async def stop(self) -> None:
         """Stop in order, as `askmesh down` does."""

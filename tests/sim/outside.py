@@ -91,7 +91,8 @@ class Door:
         """Run the link of who has dialled."""
         loop = asyncio.get_running_loop()
         member = self._trust.members[node]
-        loop.create_task(self._taken(member, socket, where), context=self.life.copy())
+        task = loop.create_task(self._taken(member, socket, where), context=self.life.copy())
+        self.life.tasks.append(task)
 
 
 class Dialled:

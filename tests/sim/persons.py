@@ -4,6 +4,7 @@ import asyncio
 import random
 
 from node.process import Node
+from node.store.transaction import Transaction
 from sync.errors import CallerError, StoreError
 from sync.log.facts import VoteFacts
 from sync.log.kinds import EntryType
@@ -153,7 +154,7 @@ class Stranger:
         person = self.world.template.people[self.name]
 
         async def sign(node: Node) -> str | None:
-            def job(transaction):  # type: ignore[no-untyped-def]
+            def job(transaction: Transaction) -> str | None:
                 row = transaction.row(
                     "SELECT id, entry_hash, kind FROM ask WHERE state = 'waiting' AND home != ?"
                     " ORDER BY created DESC LIMIT 1",
@@ -166,7 +167,7 @@ class Stranger:
                     ask=row[0], person=person, decision=decision, seen=row[1], at=transaction.now
                 )
                 transaction.append(EntryType.VOTE, facts)
-                return row[0]
+                return str(row[0])
 
             return await node.writer.run("stranger", job)
 

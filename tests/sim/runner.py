@@ -22,7 +22,7 @@ from tests.sim import planted, template
 from tests.sim.scenario import Scenario
 from tests.sim.world import Faults, Result, World
 
-SIZES = (2, 3, 3, 4)
+SIZES = (3, 2, 3, 2, 4)
 """Machines of a fleet: most surprises need three."""
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from tests.sim.agents import Agent, Gate
 from tests.sim.chaos import Chaos
-from tests.sim.checker import Checker, check_quiet, vectors
+from tests.sim.checker import Checker, check_quiet, odd, vectors
 from tests.sim.machine import Machine
 from tests.sim.persons import Person
 from tests.sim.world import World
 
-ACTIVE_S = (20.0, 120.0)
+ACTIVE_S = (20.0, 100.0)
 HEAL_S = 420.0
 """Within this every machine must hold the same: the longest backoff, and a few rounds more."""
 DAY_S = 86_400.0
@@ -101,7 +101,9 @@ class Scenario:
             held = vectors(world)
             same = same + 1 if all(one == held[0] for one in held) else 0
             if world.loop.time() >= until:
-                world.history.wrong(f"the machines do not hold the same after {HEAL_S:.0f} s")
+                world.history.wrong(
+                    f"the machines do not hold the same after {HEAL_S:.0f} s: {odd(world)}"
+                )
                 return
 
     async def _retire_clones(self) -> None:

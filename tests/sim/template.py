@@ -5,10 +5,10 @@ and randomness that are the same in every run.
 """
 
 import asyncio
-import os
 import random
 import shutil
 import sqlite3
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -54,6 +54,7 @@ def here(home: Path) -> Birth:
 
 def make(folder: Path, size: int) -> Template:
     """Make a fleet of so many machines."""
+    folder.mkdir(parents=True)
     chance = random.Random(size)
     with (
         mock.patch("os.urandom", chance.randbytes),
@@ -73,7 +74,6 @@ def _key(home: Path, raw: bytes) -> NodeKey:
 
 
 async def _make(folder: Path, names: tuple[str, ...]) -> Template:
-    folder.mkdir(parents=True)
     speaks = {"ann": names[:1] + names[2:3], "bob": names[1:2] + names[2:3], "cyd": names[1:2]}
     async with fleet_of(folder, *names, own=names[0]) as fleet:
         for name in names[2:3]:
@@ -84,12 +84,8 @@ async def _make(folder: Path, names: tuple[str, ...]) -> Template:
         for machine in fleet.machines.values():
             for name, other in fleet.machines.items():
                 if other is not machine:
-                    await machine.writer.run(
-                        "give",
-                        lambda job, node=other.id, at=f"{host(name)}:{PORT}": addresses.give(
-                            job, node, at
-                        ),
-                    )
+                    give = partial(addresses.give, node=other.id, address=f"{host(name)}:{PORT}")
+                    await machine.writer.run("give", give)
         ids = {name: fleet[name].id for name in names}
     for name in names:
         _settle(folder / name)
@@ -112,4 +108,4 @@ def copy(source: Path, target: Path) -> None:
             shutil.copytree(path, target / path.name)
         elif not path.name.endswith("-shm"):
             shutil.copyfile(path, target / path.name)
-    os.chmod(target / KEY_FILE, 0o600)
+    (target / KEY_FILE).chmod(0o600)

@@ -59,6 +59,8 @@ class World(Hosting):
         self.returned: dict[str, float] = {}
         self.removed: set[str] = set()
         """Names of machines that the owner removed."""
+        self.fate: str | None = None
+        """Which of the faults that no machine comes back from as it was."""
         self.lost: set[str] = set()
         """Names of machines that broke for good."""
         self.copied: set[str] = set()
@@ -138,7 +140,7 @@ class World(Hosting):
         """Run to the end."""
         asyncio.set_event_loop(self.loop)
         with installed(self.net, LoopWriter):
-            self.loop.run_until_complete(scenario)  # type: ignore[arg-type]
+            self.loop.run_until_complete(scenario)
         return Result(
             seed=self.seed,
             faults=self.history.faults,

@@ -107,6 +107,8 @@ class DeskDouble:
         self.read: list[str] = []
         self.known: dict[str, Viewer] = {SECRET: ANN}
         self.people = True
+        self.left_alone = False
+        """Nobody can sign in any more, and the identity is used up."""
         self.pairing_shown: views.PairingView | None = None
         self.failing: BaseException | None = None
         self.changes_to_send: asyncio.Queue[views.Change | Exception | None] = asyncio.Queue()
@@ -353,6 +355,24 @@ class DeskDouble:
     async def leave(self, viewer: Viewer) -> views.LeftView:
         await self._do("leave", viewer.person)
         return views.LeftView(fleet=fleet_view(), recovery_words=WORDS)
+
+    async def abandoned(self) -> bool:
+        return self.left_alone
+
+    async def rejoin_consequences(self, viewer: Viewer | None) -> views.Consequences:
+        self.read.append(f"rejoin_consequences {viewer and viewer.person}")
+        return views.Consequences(allowed=True, sentences=["It gets a new key."])
+
+    async def rejoin(self, viewer: Viewer | None) -> views.LeftView:
+        await self._do("rejoin", viewer and viewer.person)
+        return views.LeftView(fleet=fleet_view(), recovery_words=WORDS if viewer else [])
+
+    async def hold_consequences(self, viewer: Viewer) -> views.Consequences:
+        return views.Consequences(allowed=False, sentences=["It is not on hold."])
+
+    async def go_on(self, viewer: Viewer) -> views.FleetView:
+        await self._do("go_on", viewer.person)
+        return fleet_view()
 
     async def privacy(self, viewer: Viewer | None) -> list[views.PrivacyLine]:
         return [views.PrivacyLine(what="its name", to="the local network", on=True, how="")]

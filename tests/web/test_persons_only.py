@@ -11,6 +11,7 @@ from web.routes import ANSWERING_AND_GRANTING, ROUTES, Access, Route
 PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
 """Those of `FIRST` among them: the double's fleet has a person unless a test says otherwise."""
 FIRST = [route for route in ROUTES if route.access is Access.FIRST]
+LAST = [route for route in ROUTES if route.access is Access.LAST]
 CHANGES = [route for route in ROUTES if route.method != "GET"]
 
 NO_SESSION: dict[str, Callable[[Served], Headers]] = {
@@ -83,6 +84,8 @@ def test_the_list_of_answering_and_granting_routes() -> None:
         "add_address",
         "drop_address",
         "leave",
+        "rejoin",
+        "go_on",
     }
 
 
@@ -114,6 +117,28 @@ async def test_before_anyone_signed_in_only_joining_needs_no_session(
         return
     assert (reply.status, reply.error["code"]) == (401, "sign_in_needed")
     assert (served.desk.done, served.desk.read) == ([], [])
+
+
+@pytest.mark.parametrize("route", PERSONS, ids=name)
+async def test_once_nobody_can_sign_in_only_a_new_identity_needs_no_session(
+    served: Served, route: Route
+) -> None:
+    served.desk.left_alone = True
+    reply = await served.call(route, served.headers(Cookie=None))
+    if route in LAST:
+        assert reply.status == 200
+        return
+    assert (reply.status, reply.error["code"]) == (401, "sign_in_needed")
+    assert (served.desk.done, served.desk.read) == ([], [])
+
+
+async def test_a_new_identity_without_a_session_shows_no_recovery_words(served: Served) -> None:
+    served.desk.left_alone = True
+    for headers, person in ((served.headers(Cookie=None), None), (served.headers(), "p1")):
+        for route in LAST:
+            reply = await served.call(route, headers)
+            assert reply.status == 200
+        assert served.desk.done.pop() == ("rejoin", person)
 
 
 async def test_joining_without_a_session_is_told_to_the_desk_as_such(served: Served) -> None:

@@ -23,6 +23,7 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.PUBLIC: [],
     Access.PERSON: [{"session": []}],
     Access.FIRST: [{"session": []}, {}],
+    Access.LAST: [{"session": []}, {}],
 }
 ROW = re.compile(
     r"^\| `(GET|POST|PUT|DELETE) ([^`?]+)(\?[^`]*)?` \| (\w+) \| (yes|) *\|", re.MULTILINE
@@ -113,6 +114,11 @@ def test_what_needs_no_session_before_anyone_signed_in_is_a_short_list() -> None
         "join_consequences",
         "join",
     }
+
+
+def test_what_needs_no_session_once_nobody_can_sign_in_is_a_short_list() -> None:
+    names = {route.name for route in ROUTES if route.access is Access.LAST}
+    assert names == {"rejoin_consequences", "rejoin"}
 
 
 async def test_the_application_serves_the_table_and_nothing_else() -> None:

@@ -21,6 +21,8 @@ ALONE = {
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
     "leave": ((403, "not_allowed"), "in no fleet with others"),
+    "rejoin": ((409, "conflict"), "history is whole"),
+    "go_on": ((409, "conflict"), "not on hold"),
 }
 """What a machine that is alone refuses its own person, and why."""
 

@@ -197,6 +197,10 @@ BODIES: dict[str, Any] = {
     "drop_address": {"address": "127.0.0.1:7717"},
     "leave_consequences": None,
     "leave": {},
+    "rejoin_consequences": None,
+    "rejoin": {},
+    "hold_consequences": None,
+    "go_on": {},
     "privacy": None,
 }
 """A body for each route that is carried out."""

@@ -9,6 +9,7 @@ import { AskAnswer } from "./ask-answer.js";
 import { AskHead } from "./ask-head.js";
 import { callView } from "./call-view.js";
 import { button, make, setText, show } from "./elements.js";
+import { EraseText } from "./erase-text.js";
 import { historyView } from "./history-view.js";
 import { QuestionForm } from "./question-form.js";
 import { Reading } from "./reading.js";
@@ -39,6 +40,8 @@ export class AskDetail extends HTMLElement {
     this.reading = new Reading(() => this.update());
     /** @type {QuestionForm | null} */
     this.question = null;
+    /** @type {EraseText | null} */
+    this.erase = null;
   }
 
   /** @param {T.AskView} ask @param {Context} context */
@@ -56,6 +59,7 @@ export class AskDetail extends HTMLElement {
       make("pre", { class: "code" }),
       button("Discard", "quiet", () => this.discard()),
     );
+    this.erase = new EraseText(ask, context.inbox);
     this.body.append(
       this.head.element,
       this.failure,
@@ -64,6 +68,7 @@ export class AskDetail extends HTMLElement {
       this.form,
       this.unsent,
       this.history,
+      this.erase.element,
     );
     this.append(this.body, this.answer);
   }
@@ -78,10 +83,12 @@ export class AskDetail extends HTMLElement {
     this.ask = ask;
     this.head.update(ask, context.inbox);
     if (ask.kind === "question" && this.question === null) this.makeForm(ask);
+    if (ask.erased !== null && before?.erased === null) this.forget();
     const answerable = ask.card.actions.includes("answer") || context.inbox.sending.has(ask.id);
     show(this.form, this.question !== null && answerable);
     this.showFailure();
     this.showUnsent(ask);
+    this.erase?.update(ask);
     if (this.stale(ask) || before?.card.state !== ask.card.state) void this.load();
     this.answer.update(ask, this.readiness(ask));
     // A button that went away with its answer leaves the keyboard at the ask, not nowhere.
@@ -90,22 +97,23 @@ export class AskDetail extends HTMLElement {
     }
   }
 
-  /** Whether another revision is shown than the one in force. @param {T.AskView} ask */
+  /** Whether something else is shown than what is there now. @param {T.AskView} ask */
   stale(ask) {
-    return this.loaded?.ask.seen !== ask.seen;
+    const shown = this.loaded?.ask;
+    return shown?.seen !== ask.seen || shown.erased?.at !== ask.erased?.at;
   }
 
   /** Read the exact call and the history. */
   async load() {
     const { context, ask } = this;
     if (context === undefined || ask === undefined) return;
-    const wanted = `${ask.seen} ${ask.card.state}`;
+    const wanted = `${ask.seen} ${ask.card.state} ${ask.erased?.at}`;
     if (this.loading === wanted) return;
     this.loading = wanted;
     try {
       const detail = await wire.ask(ask.id);
       if (this.loading !== wanted) return;
-      const fresh = this.loaded?.ask.seen !== detail.ask.seen;
+      const fresh = this.stale(detail.ask);
       this.loaded = detail;
       if (fresh) this.showContent(detail);
       this.history.replaceChildren(historyView(detail.history, detail.ask));
@@ -142,6 +150,14 @@ export class AskDetail extends HTMLElement {
       () => this.answer.answer.click(),
     );
     this.form.append(this.question.element);
+  }
+
+  /** Its words are gone everywhere: none stays on the screen. */
+  forget() {
+    this.question = null;
+    this.form.replaceChildren();
+    this.words.replaceChildren();
+    this.call.replaceChildren();
   }
 
   /** @param {T.AskView} ask @returns {import("./ask-answer.js").Readiness} */

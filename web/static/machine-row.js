@@ -198,7 +198,7 @@ export class MachineRow {
 function troubleWords(row) {
   const { trouble } = row;
   if (row.state !== "must_rejoin") return trouble ?? "";
-  const own = "Its log says two different things, as after a restored backup. Nothing new is taken from it until it joins again: on that machine, leave the fleet and pair it again.";
+  const own = row.forked ?? "Its history split in two. Run `askmesh node rejoin` there.";
   return trouble ? `${own} ${trouble}` : own;
 }
 

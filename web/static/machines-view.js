@@ -7,7 +7,7 @@ import { make, setText, show } from "./elements.js";
 import { recoveryWords } from "./first-run.js";
 import { isMember } from "./fleet-words.js";
 import { JoinFleet } from "./join-fleet.js";
-import { LeaveFleet } from "./leave-fleet.js";
+import { MachineChange } from "./machine-change.js";
 import { MachineRow } from "./machine-row.js";
 import { showText } from "./visible.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
@@ -37,7 +37,37 @@ export class MachinesView {
     this.error = make("p", { class: "failure", set: { role: "alert" } });
     this.add = new AddMachine(inbox, (machine) => this.rows.get(machine.id)?.askWhose());
     this.join = new JoinFleet({ begun: ends.pause, failed: ends.resume });
-    this.leave = new LeaveFleet({ begun: ends.pause, failed: ends.resume, left: (view) => this.hasLeft(view) });
+    const moved = { begun: ends.pause, failed: ends.resume, done: (/** @type {T.LeftView} */ view) => this.hasLeft(view) };
+    this.leave = new MachineChange({
+      name: "leave",
+      title: "Leave this fleet",
+      action: "Leave the fleet",
+      going: "Leaving…",
+      unknown: "No reply came, so whether this machine has left is not known.",
+      means: wire.leaving,
+      send: wire.leave,
+      ...moved,
+    });
+    this.rejoin = new MachineChange({
+      name: "rejoin",
+      title: "Give this machine a new identity",
+      action: "Take on a new identity",
+      going: "Taking on a new identity…",
+      unknown: "No reply came, so whether this machine has a new identity is not known.",
+      means: wire.rejoining,
+      send: wire.rejoin,
+      ...moved,
+    });
+    this.go = new MachineChange({
+      name: "go",
+      title: "This machine is on hold: say go",
+      action: "Go on",
+      going: "Going on…",
+      unknown: "No reply came, so whether this machine goes on is not known.",
+      means: wire.holding,
+      send: wire.goOn,
+      done: (fleet) => inbox.takeFleet(fleet),
+    });
     this.others = make("h2", { text: "Another fleet" });
     show(this.error, false);
     this.element = make(
@@ -47,6 +77,8 @@ export class MachinesView {
       this.how,
       this.mdns,
       this.error,
+      this.go.element,
+      this.rejoin.element,
       this.list,
       this.add.element,
       this.others,
@@ -95,6 +127,9 @@ export class MachinesView {
     show(this.add.element, admin && !fleet.removed);
     show(this.join.element, admin && !fleet.removed);
     show(this.leave.element, me?.role === "owner" && (fleet.removed !== null || !alone));
+    const own = fleet.machines.find((row) => row.here);
+    show(this.rejoin.element, Boolean(own?.forked || fleet.removed));
+    show(this.go.element, Boolean(fleet.hold));
     show(this.others, !this.join.element.hidden || !this.leave.element.hidden);
     this.add.tick();
   }

@@ -49,19 +49,18 @@ export class Notices {
     this.showFleet();
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
-      banners, restored, fleet?.removed, forked.map((row) => row.machine), this.signIns, this.newVersion,
+      banners, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns, this.newVersion,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
     const rows = banners.map((text) => make("p", { class: "notice tone-warn" }, visibleNodes(text)));
     if (restored !== null) rows.push(this.restoredNotice(restored));
     if (fleet?.removed) rows.push(notice("warn", fleet.removed, "What to do", "#machines"));
-    for (const { machine, here } of forked) {
-      const what = here
-        ? "This machine must join its fleet again: its log says two different things. What is asked or answered here reaches nobody."
-        : `${machine.name} must join again: its log says two different things. What it asks cannot be answered until then.`;
+    for (const { machine, forked: why } of forked) {
+      const what = why ?? `The history of ${machine.name} split in two.`;
       rows.push(notice("warn", what, "What to do", "#machines"));
     }
+    if (fleet?.hold) rows.push(notice("warn", fleet.hold, "What to do", "#machines"));
     if (this.signIns.length > 0) {
       const [first] = this.signIns;
       const where = first && first.machine !== this.inbox.node?.machine.name ? ` on ${first.machine}` : "";

@@ -235,5 +235,5 @@ export class Page {
 function standing(fleet) {
   const rows = fleet?.machines.map(({ machine, persons, state }) =>
     [machine.id, persons, state === "removed", state === "must_rejoin"]);
-  return JSON.stringify([fleet?.removed, rows]);
+  return JSON.stringify([fleet?.removed, fleet?.hold, rows]);
 }

@@ -9,7 +9,8 @@
  *   | "deadline_passed" | "answered_here" | "answered_elsewhere" | "lost"
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
  *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
- *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"} CardState
+ *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
+ *   | "on_hold" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -78,6 +79,9 @@
  * @property {HandoverView | null} handover
  * @property {ResolvedView | null} resolved
  * @property {boolean} read
+ * @property {ErasedView | null} erased
+ *
+ * @typedef {{by: string | null, at: number | null, reason: string | null}} ErasedView
  *
  * @typedef {{path: string, sha256: string | null}} FileView
  *
@@ -130,6 +134,7 @@
  * @property {number} joined
  * @property {number | null} removed
  * @property {string | null} removed_by
+ * @property {string | null} forked   its history split in two: that, as a sentence
  *
  * @typedef {object} FleetView
  * @property {string} fleet
@@ -137,6 +142,7 @@
  * @property {number | null} port
  * @property {string} mdns
  * @property {string | null} removed
+ * @property {string | null} hold   why this machine decides nothing, as a sentence
  *
  * @typedef {object} PairingView
  * @property {string} id

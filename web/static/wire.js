@@ -110,6 +110,9 @@ export const wire = {
   takeBack: (id) => call("DELETE", `${ask(id)}/votes/mine`),
   /** @param {string} id @param {boolean} read */
   markRead: (id, read) => call("PUT", `${ask(id)}/read`, { read }),
+  /** @param {string} id @param {{confirm: string, reason: string | null}} erasing
+   * @returns {Promise<{ask: T.AskView}>} */
+  erase: (id, erasing) => call("POST", `${ask(id)}/erasing`, erasing),
   putAwayRestored: () => call("DELETE", "/api/restored"),
 
   /** @param {string} token @param {string} name @param {string | null} passphrase
@@ -172,6 +175,14 @@ export const wire = {
   leaving: () => call("GET", "/api/leaving"),
   /** @returns {Promise<T.LeftView>} */
   leave: () => call("POST", "/api/leaving"),
+  /** @returns {Promise<T.Consequences>} */
+  rejoining: () => call("GET", "/api/rejoining"),
+  /** @returns {Promise<T.LeftView>} */
+  rejoin: () => call("POST", "/api/rejoining"),
+  /** @returns {Promise<T.Consequences>} */
+  holding: () => call("GET", "/api/hold"),
+  /** @returns {Promise<T.FleetView>} */
+  goOn: () => call("POST", "/api/hold"),
   /** @returns {Promise<{lines: T.PrivacyLine[]}>} */
   privacy: () => call("GET", "/api/privacy"),
 };

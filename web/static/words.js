@@ -42,6 +42,8 @@ const STATES = {
   taking_back: { word: "Taking it back", tone: "wait" },
   machine_removed: { word: "Machine removed", tone: "warn" },
   must_rejoin: { word: "Must join again", tone: "warn" },
+  on_hold: { word: "On hold", tone: "warn" },
+  disputed: { word: "Disputed", tone: "warn" },
   not_seen: { word: "Machine not seen since", tone: "warn" },
 };
 

@@ -115,8 +115,12 @@ def test_what_is_there_is_moved_aside_only_by_saying_so(
     assert tree(done.aside) == {name: before[name] for name in before.keys() - kept.keys()}
     assert kept.items() <= tree(home).items()
     assert load_key(home).node_id == load_key(node).node_id
-    # And once more over the restored one.
     assert stat.S_IMODE(done.aside.stat().st_mode) == 0o700
+    # Once more, over the restored one and in the same moment.
+    again = put_back(home, data, replace=True)
+    assert again.aside == home / f"before-restore-{LATER}-2"
+    assert (again.aside / "store.db").exists()
+    assert (done.aside / "store.db").exists()
 
 
 def test_a_node_that_runs_is_not_replaced(data: bytes, tmp_path: Path) -> None:

@@ -67,3 +67,19 @@ def test_without_a_terminal_it_is_refused(signed_in: Command) -> None:
     assert result.code == 1
     assert json.loads(result.out or result.err)["error"]["code"] == "no_terminal"
     assert SECRET in signed_in.run("show", ask).out
+
+
+def test_how_long_texts_are_kept_is_said_and_has_limits(signed_in: Command) -> None:
+    assert "texts    kept 90 days after an ask is over" in signed_in.run("status").out
+    assert "Texts are kept 90 days on this machine" in " ".join(
+        signed_in.run("status", "--privacy").out.split()
+    )
+    refused = signed_in.up("--keep-texts", "3")
+    assert (refused.code, "cannot be kept for 3 days" in refused.err) == (1, True)
+    assert "--keep-texts 30" in signed_in.up("--keep-texts", "30").err
+    assert signed_in.run("down").code == 0
+    assert signed_in.up("--keep-texts", "0").code == 0
+    assert "kept for ever" in signed_in.run("status").out
+    assert signed_in.run("down").code == 0
+    assert signed_in.up().code == 0
+    assert signed_in.run("status", "--json").object["keep_texts_days"] == 0

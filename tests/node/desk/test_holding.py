@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -79,12 +80,12 @@ async def test_starting_again_is_no_sign_however_it_ended(fleet: Fleet) -> None:
     # Killed after the start was noted beside the store, before the store noted it.
     for _ in range(2):
         value = (await _mark(desk)).start
-        await again(desk, lambda home, value=value: birth.note_start(home, value, os.urandom))
+        await again(desk, partial(birth.note_start, before=value, random=os.urandom))
         assert await sign(desk) is None
     await again(desk, lambda home: (home / birth.STARTS_FILE).unlink())
     assert await sign(desk) is None
     moved = desk.home.with_name("moved")
-    await again(desk, lambda home: home.rename(moved) and moved.rename(home))
+    await again(desk, lambda home: home.rename(moved).rename(home))
     assert await sign(desk) is None
 
 

@@ -239,3 +239,20 @@ async def test_a_waiter_goes_on_waiting_on_the_new_ask(fleet: Fleet) -> None:
     await desk.vote(fleet.ann, new, "answer", text="yes")
     answer = await asyncio.wait_for(waiting, 20)
     assert (answer.full_id, answer.text) == (new, "yes")
+
+
+async def test_changes_of_many_machines_show_the_fleet_once(fleet: Fleet) -> None:
+    """Two hundred machines that come at one moment are one change for the page, not as many."""
+    desk = fleet["desk"]
+    since = await desk.reading.last_number()
+
+    def several(transaction: Transaction) -> None:
+        for topic, ref in (("fleet", "one"), ("ask", "none"), ("fleet", "two"), ("ask", "none")):
+            transaction.change(topic, ref)
+
+    await desk.writer.run("several", several)
+    changes = desk.reading.changes(since, fleet.ann)
+    told = [await anext(changes) for _ in range(2)]
+    await changes.aclose()  # type: ignore[attr-defined]
+    shown = [(one.topic, one.ref, one.n - since) for one in told if one is not None]
+    assert shown == [("fleet", "two", 3), ("ask", "none", 4)]

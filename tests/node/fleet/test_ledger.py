@@ -15,12 +15,12 @@ from node.fleet import addresses
 from node.fleet.ledger import StoreLedger
 from node.fleet.removal import Removed, removed_here
 from sync.log.entry import decode
-from sync.log.facts import CertificateFacts
+from sync.log.facts import CertificateFacts, PersonFacts
 from sync.log.kinds import EntryType
 from sync.net.certificate import certificate_of
 from sync.net.ledger import Address
 from sync.net.mesh import Callbacks, Mesh
-from tests.node.desk.fleets import Fleet, fleet_of
+from tests.node.desk.fleets import Fleet, _beyond, fleet_of
 from tests.node.desk.machines import Machine
 from tests.sync.net.machines import HERE, QUICK, until
 
@@ -187,3 +187,22 @@ async def test_nobody_takes_the_place_of_another_by_its_certificate(fleet: Fleet
     assert await ledger.members() == []
     ledger = StoreLedger(laptop.context, laptop.answers, lambda: None)
     assert [member.name for member in await ledger.members()] == ["desk"]
+
+
+async def test_what_came_by_a_link_that_broke_right_then_is_told_all_the_same(
+    fleet: Fleet,
+) -> None:
+    laptop, told = fleet["laptop"], asyncio.Event()
+    ledger = StoreLedger(laptop.context, laptop.answers, told.set)
+    named = PersonFacts(person="bob", name="Bob", role="member", by=fleet.ann, at=1)
+    await fleet.state((EntryType.PERSON, named))
+    held = await laptop.heads()
+    run = await fleet["desk"].reader.run(lambda connection: _beyond(connection, held, None))
+    link = asyncio.create_task(ledger.keep(run, fleet["desk"].identity.key.node_id))
+    # The job is queued, and cannot be taken back any more.
+    await asyncio.sleep(0)
+    link.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await link
+    await asyncio.wait_for(told.wait(), 20)
+    assert await laptop.heads() != held

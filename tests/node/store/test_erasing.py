@@ -11,6 +11,7 @@ import pytest
 from node.store.connection import erase_traces, open_writer
 from node.store.erasing import drop_replies, erase_ask, redacted
 from node.store.migrations import migrate
+from node.store.packing import pack
 from node.store.transaction import store
 from sync.log import facts as say
 from sync.log.chain import EMPTY, verify_run
@@ -265,21 +266,25 @@ class Pages:
         erase_ask(self.store, ask)
         self.here.discard(number)
 
-    def commit(self) -> None:
+    def commit(self, *, packing: bool = False) -> None:
+        while packing and pack(self.store, 1):
+            pass
         self.store.execute("COMMIT")
         self.store.execute("BEGIN")
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_no_page_of_the_file_keeps_what_was_erased(tmp_path: Path, seed: int) -> None:
-    """Not even where rows of all sizes came and went around it."""
+@pytest.mark.parametrize(("seed", "packing"), [(0, False), (1, True), (2, True)])
+def test_no_page_of_the_file_keeps_what_was_erased(
+    tmp_path: Path, seed: int, packing: bool
+) -> None:
+    """Not even where rows of all sizes came and went around it, or were written anew."""
     pages = Pages(tmp_path, seed)
     for number in range(1, 1_501):
         pages.add(number)
         while pages.here and pages.choose.random() < 0.4:
             pages.erase(pages.choose.choice(sorted(pages.here)))
         if number % 50 == 0:
-            pages.commit()
+            pages.commit(packing=packing)
     pages.store.execute("COMMIT")
     assert erase_traces(pages.store)
     assert secrets(tmp_path) == pages.here

@@ -13,7 +13,9 @@ from node.store.projection import DERIVED
 from node.store.transaction import insert
 from sync.errors import StoreError, StoreNewer
 from sync.log.chain import Head
+from tests.node.store.histories import ASK, FOUNDING, LIFE, VOTES, holding
 from tests.node.store.stores import found, mark, note, writing
+from tests.node.store.test_erasing import ERASED
 from tests.sync.log.entries import FLEET, chain, entry, head_of, key
 
 TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
@@ -144,6 +146,7 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
         "0003-unproven",
         "0004-evidence",
         "0005-erasing",
+        "0006-long-past",
     ]
 
     assert tables(old) == tables(fresh)
@@ -193,3 +196,38 @@ def test_forks_that_were_seen_before_get_their_other_side(tmp_path: Path) -> Non
     for author in (key(), key(2)):
         known[author.node_id, 0].evidence.verify(author.public)
     store.close()
+
+
+def test_a_store_from_before_texts_could_be_erased_erases_what_it_only_kept(
+    tmp_path: Path,
+) -> None:
+    """It had stored what an owner said, of a type that it did not know."""
+    told = [*FOUNDING, *VOTES, *LIFE, *ERASED]
+    old = open_writer(tmp_path)
+    old.executescript((Path(__file__).parent / "schema_0003.sql").read_text("utf-8"))
+    old.execute("CREATE TABLE migration (name TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT")
+    for name in ("0001-first", "0002-fleet", "0003-unproven"):
+        old.execute("INSERT INTO migration VALUES (?, 1)", (name,))
+    old.execute("INSERT INTO local VALUES ('fleet', ?)", (told[0].header.fleet,))
+    for n, one in enumerate(told, 1):
+        header = one.header
+        place = (n, header.fleet, header.author, header.log, header.seq, header.type, one.hash)
+        row = (*place, one.raw, one.signature, one.facts, one.text)
+        old.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    old.execute("INSERT INTO reply VALUES ('first', ?, ?, 7)", (b'{"text":"it"}', ASK))
+    old.execute("INSERT INTO reply VALUES ('other', ?, 'x-1', 7)", (b'{"text":"kept"}',))
+    old.execute("INSERT INTO call VALUES (?, x'05', 'a diff')", (ASK,))
+
+    assert migrate(old, now=2) == [name for name in MIGRATIONS if name > "0003-unproven"]
+
+    replies = "SELECT request, body FROM reply ORDER BY request"
+    assert old.execute(replies).fetchall() == [("first", b""), ("other", b'{"text":"kept"}')]
+    assert old.execute("SELECT digest, diff FROM call").fetchall() == [(b"\0", None)]
+    with holding(told[len(FOUNDING) :]) as fresh:
+        assert tables(old) == tables(fresh)
+        for table in ("about", *DERIVED):
+            rows = f"SELECT * FROM {table}"  # noqa: S608 -- constants
+            assert set(old.execute(rows)) == set(fresh.execute(rows)), table
+        texts = "SELECT hash, text FROM entry ORDER BY hash"
+        assert old.execute(texts).fetchall() == fresh.execute(texts).fetchall()
+    old.close()

@@ -1,13 +1,14 @@
 """Entries of another machine: what is taken, what is refused, and that nothing raises."""
 
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from node.store import exchange, membership_tables, receive
-from node.store.blobs import Blobs
+from node.store.connection import open_reader
 from node.store.forks import frozen_at
 from node.store.receive import Received
 from node.store.transaction import Transaction
@@ -297,12 +298,25 @@ async def test_blobs_that_are_not_here_are_named_with_open_asks_first(here: Kept
             created=number,
         )
     await take(here, made)
-    blobs = Blobs(here.home)
+    over: set[exchange.Named] = set()
 
-    def read(transaction: Transaction) -> list[bytes]:
-        return exchange.missing_blobs(transaction.connection, blobs, 2)
+    def missing(*blobs: bytes, limit: int = 9) -> list[bytes]:
+        with closing(open_reader(here.home)) as store:
+            return exchange.missing_blobs(store, set(blobs), over, limit)
 
-    assert await here.writer.run("blobs", read) == [names[2], names[1]]
+    assert missing(limit=1) == [names[2]]
+    assert missing() == [names[2], names[1], names[0]]
+    assert missing(names[2]) == [names[1], names[0]]
+    assert over == set(), "all of them belong here"
+    await here.writer.run(
+        "erase",
+        lambda job: job.run("UPDATE entry SET text = NULL WHERE hash = ?", made[0].hash),
+    )
+    assert missing() == [names[2], names[1]]
+    assert over == {(names[0], 1)}
+    after = said(here, 1, after=head_of(made[-1]), number=9, blob=names[0], created=9)
+    await take(here, after)
+    assert missing() == [names[0], names[2], names[1]], "another ask names it"
 
 
 async def convict(here: Kept, *proofs: Evidence) -> Received:

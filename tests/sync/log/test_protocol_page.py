@@ -17,7 +17,7 @@ from sync.log import facts as say
 from sync.log.entry import HEADER_BYTES, SIGNATURE_BYTES, Header, NodeKey, decode, verify
 from sync.log.kinds import STATEMENTS, EntryType
 from sync.log.names import node_name
-from sync.net import link, links, listener, mesh
+from sync.net import link, listener, mesh
 from sync.wire import frames, held, letter, presence, session
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "protocol.md").read_text("utf-8")
@@ -172,7 +172,7 @@ def test_every_close_code_is_in_the_table() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d{4}) \|", chapter("Links"), re.MULTILINE)}
     ours = {int(code) for code in session.Code}
     theirs = {link.STOPPING, link.DUPLICATE, link.TOO_SLOW, link.UNREADABLE, link.NOT_A_MEMBER}
-    assert told == ours | theirs | {links.NOT_NEEDED, mesh.ENDED_HERE, link.SILENT}
+    assert told == ours | theirs | {link.NOT_NEEDED, link.SPARED, mesh.ENDED_HERE, link.SILENT}
 
 
 def test_the_limits_of_frames_are_the_limits() -> None:

@@ -82,7 +82,7 @@ class Types:
         self.stored.append(welcomed)
 
     async def dial(
-        self, *ports: int, code: Code = CODE, times: Times = QUICK, queue_s: float = 10.0
+        self, *ports: int, code: Code = CODE, times: Times = QUICK, queue_s: float = 30.0
     ) -> Welcomed:
         return await dial(
             self.me,

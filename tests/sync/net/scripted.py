@@ -6,6 +6,7 @@ from sync.log.entry import Entry
 from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action, Send
+from sync.wire.comparing import Sight
 
 HELLO = Send(frame=b"hello")
 
@@ -19,6 +20,7 @@ class Script:
     version: str | None = "9.9"
     skew_ms: int | None = 4
     trouble: str | None = None
+    knows_us = Sight.UNTOLD
 
     def __init__(self, on: Callable[[bytes], list[Action]] | None = None) -> None:
         self.on = on or (lambda _: [])
@@ -42,6 +44,10 @@ class Script:
         del now
         self.keeps.append(kept)
         return [Send(frame=b"ack")]
+
+    def froze(self, kept: Kept, now: int) -> list[Action]:
+        del kept, now
+        return []
 
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         del wanted, now

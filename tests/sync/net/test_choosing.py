@@ -3,7 +3,7 @@
 from random import Random
 
 from sync.limits import FULL_MESH, HOMES_DIALLED, LINKS_DIALLED, PASSED_SLOWLY_S
-from sync.net.choosing import Choosing, lacking
+from sync.net.choosing import Choosing, lacking, surplus
 from tests.sync.log.entries import chain, key
 
 
@@ -95,3 +95,12 @@ def test_our_own_go_to_everyone_and_others_where_they_are_not_heard() -> None:
     assert sent(peer.node_id, (author.node_id,)) == both[:2]
     assert sent(author.node_id) == both[:2]
     assert sent(source.node_id) == both[:2]
+
+
+def test_links_that_nobody_wants_end_after_a_draw_or_when_they_are_too_many() -> None:
+    most = LINKS_DIALLED + HOMES_DIALLED
+    dialled = nodes(most + 2)
+    wanted = set(dialled[:3])
+    assert surplus(dialled[:most], wanted, redrawn=False) == []
+    assert surplus(dialled, wanted, redrawn=False) == dialled[3:5], "the oldest"
+    assert surplus(dialled, wanted, redrawn=True) == dialled[3:]

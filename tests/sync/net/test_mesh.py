@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
+from sync.limits import FULL_MESH, REDRAW_S, SURPLUS_S
 from sync.net import link as link_module
 from sync.net.discovery import Offered
 from sync.net.keeper import LinkState
@@ -350,3 +351,31 @@ async def test_a_listener_opened_for_pairing_closes_with_it() -> None:
         one.mesh.pairing(None)
         await until(lambda: one.mesh.port is None, "it is closed")
         assert one.mesh.addresses() == [HERE]
+
+
+async def test_a_large_fleet_does_not_gather_links() -> None:
+    nodes = [Node(n) for n in range(1, FULL_MESH + 3)]
+    await introduce(*nodes)
+
+    def dialled(node: Node) -> set[bytes]:
+        kept = node.mesh._links.kept()
+        return {link.member.node for link in kept if link.dialler == node.id}
+
+    def all_there() -> bool:
+        return all(node.mesh._wanted <= set(node.mesh.linked()) for node in nodes)
+
+    async with started(*nodes):
+        await until(all_there, "all have the links they want")
+        now = asyncio.get_running_loop().time()
+        for _ in range(3):
+            now += REDRAW_S
+            for node in nodes:
+                node.mesh._choose_anew(now)
+            await until(all_there, "all have the links of the new draw")
+            for node in nodes:
+                node.mesh._choose_anew(now + SURPLUS_S)
+            await until(
+                lambda: all(dialled(node) <= node.mesh._wanted for node in nodes), "none is left"
+            )
+        await until(all_there, "and none is lost by it")
+        assert all(node.trouble(other) == "" for node in nodes for other in nodes)

@@ -19,7 +19,7 @@ from tests.sync.net.machines import HERE, until
 from tests.sync.net.pairings import Types, shows, stranger
 from tests.sync.wire.pairs import CODE, joiner, quick
 
-HASTY = Times(message_s=3.0, handshake_s=1.5)
+HASTY = Times(message_s=2.0, handshake_s=1.5)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """Presence: the newest word counts, relays say how old theirs is, and nothing grows."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from sync.errors import BadFrame
 from sync.limits import PRESENCE_BYTES, PRESENCE_MS, PRESENCES
 from sync.log.entry import NodeKey
+from sync.wire import presence
 from sync.wire.presence import (
     SEEN_TOLD,
     Known,
@@ -153,6 +156,35 @@ def test_who_saw_a_machine_last() -> None:
     sighting = book.book.sighting(LAPTOP.node_id)
     assert sighting is not None
     assert (sighting.at, sighting.by) == (NOW - 2_000, DESK.node_id)
+
+
+def test_all_sightings_are_found_at_once_and_anew_with_each_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page of two hundred machines asks for as many, at each change."""
+    looks = 0
+    real = presence._sightings
+
+    def counted(known: Sequence[Known]) -> dict[bytes, presence.Sighting]:
+        nonlocal looks
+        looks += 1
+        return real(known)
+
+    monkeypatch.setattr(presence, "_sightings", counted)
+    book = Book()
+    ago = SeenWord(node=SERVER.node_id, boot="one", counter=1, ago_ms=5)
+    for number, one in enumerate((DESK, LAPTOP), 1):
+        book.hear(word(one, seen=[ago]), by=one)
+        for _ in range(3):
+            assert book.book.sighting(SERVER.node_id) == presence.Sighting(
+                at=NOW - 5, by=DESK.node_id
+            )
+            assert book.book.sighting(ME.node_id) is None
+        assert looks == number
+    book.book.keep_only([LAPTOP.node_id])
+    found = book.book.sighting(SERVER.node_id)
+    assert found is not None
+    assert found.by == LAPTOP.node_id
 
 
 def test_it_is_relayed_to_those_who_do_not_hear_it_from_the_machine_itself() -> None:

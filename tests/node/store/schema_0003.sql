@@ -1,0 +1,323 @@
+-- The store of one node. `entry` is the truth; everything under "derived" can be
+-- rebuilt from it (`askmesh doctor --rebuild`); "local" never leaves this machine.
+-- Times are Unix milliseconds. Hashes, keys and node ids are raw bytes.
+
+-- The log ---------------------------------------------------------------------------
+
+CREATE TABLE entry (
+    n         INTEGER PRIMARY KEY,            -- order of arrival here; not replicated
+    fleet     BLOB NOT NULL,                  -- not ours: the log of a fleet this node left
+    author    BLOB NOT NULL,
+    log       INTEGER NOT NULL,               -- 0 decisions, 1 chatter
+    seq       INTEGER NOT NULL,
+    type      INTEGER NOT NULL,
+    hash      BLOB NOT NULL UNIQUE,           -- SHA-256 of header and signature
+    header    BLOB NOT NULL,                  -- 171 bytes, exactly as signed
+    signature BLOB NOT NULL,
+    facts     BLOB NOT NULL,
+    text      BLOB,                           -- NULL once erased
+    UNIQUE (fleet, author, log, seq)
+) STRICT;
+
+CREATE INDEX entry_type ON entry (type) WHERE type < 16;
+
+CREATE TABLE fork (                           -- two signed entries at one place: for ever
+    fleet     BLOB NOT NULL,
+    author    BLOB NOT NULL,
+    log       INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    header    BLOB NOT NULL,                  -- the one that is not in `entry`
+    signature BLOB NOT NULL,
+    at        INTEGER NOT NULL,               -- when it was seen here
+    PRIMARY KEY (fleet, author, log, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Derived from the log ----------------------------------------------------------------
+
+CREATE TABLE head (                           -- the version vector of our fleet
+    author BLOB NOT NULL,
+    log    INTEGER NOT NULL,
+    seq    INTEGER NOT NULL,
+    hash   BLOB NOT NULL,
+    PRIMARY KEY (author, log)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE node (
+    id           TEXT PRIMARY KEY,            -- 52 characters
+    public_key   BLOB NOT NULL,
+    name         TEXT NOT NULL,
+    certificate  BLOB,                        -- DER; NULL: not stated yet
+    recovery_key BLOB,                        -- of the genesis, on its author
+    joined       INTEGER NOT NULL,
+    removed      INTEGER,                     -- when; NULL: a member
+    removed_by   TEXT,                        -- person
+    removed_on   TEXT                         -- node that signed it
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cut (                            -- what of a removed node still counts
+    node TEXT NOT NULL,
+    log  INTEGER NOT NULL,
+    seq  INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (node, log)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE person (
+    id    TEXT PRIMARY KEY,
+    name  TEXT NOT NULL,
+    role  TEXT NOT NULL,
+    ended INTEGER NOT NULL,
+    head  BLOB NOT NULL,                      -- entry hash of the version in force
+    at    INTEGER NOT NULL,
+    split INTEGER NOT NULL                    -- siblings stand: the stricter is shown
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE speaks_for (
+    node   TEXT NOT NULL,
+    person TEXT NOT NULL,
+    live   INTEGER NOT NULL,
+    head   BLOB NOT NULL,
+    split  INTEGER NOT NULL,
+    PRIMARY KEY (node, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE statement_head (                 -- newest statements that count
+    hash BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rules (
+    entry    BLOB PRIMARY KEY,                -- entry hash
+    place    INTEGER NOT NULL,                -- in the settled order; the highest is latest
+    in_force INTEGER NOT NULL,                -- two in force: siblings, the stricter counts
+    name     TEXT NOT NULL,
+    version  TEXT NOT NULL,
+    source   TEXT NOT NULL,
+    person   TEXT NOT NULL,                   -- who applied them
+    at       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ask (
+    id           TEXT PRIMARY KEY,            -- <home>-<number>
+    home         TEXT NOT NULL,
+    number       INTEGER NOT NULL,
+    fleet        BLOB NOT NULL,               -- not ours: raised in a fleet this node left
+    kind         TEXT NOT NULL,
+    state        TEXT NOT NULL,               -- sync.decide.ask.AskState; 'posted' for notes
+    entry_hash   BLOB NOT NULL,               -- of the current revision: `seen`
+    agent        TEXT NOT NULL,
+    session      TEXT NOT NULL,
+    project      TEXT NOT NULL,
+    created      INTEGER NOT NULL,
+    deadline     INTEGER,
+    enforced     INTEGER NOT NULL,
+    rule_name    TEXT,
+    rule_version TEXT,
+    needed       INTEGER NOT NULL,
+    role         TEXT,
+    call_mac     BLOB,
+    blob         BLOB,
+    call_size    INTEGER NOT NULL,
+    options      TEXT NOT NULL,               -- JSON list of ids
+    revision     INTEGER NOT NULL,
+    -- the final
+    outcome      TEXT,
+    choice       TEXT,
+    reason       TEXT,
+    final_hash   BLOB UNIQUE,
+    closed       INTEGER,
+    use_by       INTEGER,
+    closed_by    TEXT,                        -- person of the vote that made it
+    closed_on    TEXT,                        -- node that signed that vote
+    -- the hand-over
+    token        INTEGER NOT NULL DEFAULT 0,
+    handed_to    TEXT,
+    handover     TEXT,                        -- handed | void
+    handover_at  INTEGER,
+    handover_why TEXT,
+    lease_until  INTEGER,
+    -- what came of it
+    resolved_ok  INTEGER,
+    resolved_at  INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ask_open ON ask (state, deadline);
+CREATE INDEX ask_session ON ask (session, state);
+CREATE INDEX ask_project ON ask (project, created);
+CREATE INDEX ask_closed ON ask (closed) WHERE closed IS NOT NULL;
+CREATE INDEX ask_created ON ask (kind, created);
+
+CREATE TABLE ask_text (                       -- erasable words, apart from the facts
+    ask          TEXT PRIMARY KEY,
+    title        TEXT NOT NULL,
+    body         BLOB NOT NULL,               -- AskText or NoteText as JSON
+    answer       BLOB,                        -- FinalText as JSON
+    outcome      TEXT                         -- the agent's words at resolve
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE vote (
+    hash     BLOB PRIMARY KEY,                -- entry hash
+    n        INTEGER NOT NULL,                -- order of arrival at this node
+    ask      TEXT NOT NULL,
+    node     TEXT NOT NULL,
+    person   TEXT NOT NULL,
+    decision TEXT NOT NULL,
+    choice   TEXT,
+    seen     BLOB NOT NULL,
+    at       INTEGER NOT NULL,
+    ruling   TEXT,                            -- NULL until the home has ruled
+    counted  INTEGER,
+    ruled_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vote_ask ON vote (ask, n);
+CREATE INDEX vote_open ON vote (ruling) WHERE ruling IS NULL;
+
+CREATE TABLE ruling (                         -- of the home; may arrive before its vote
+    vote     BLOB NOT NULL,                   -- entry hash
+    ask      TEXT NOT NULL,                   -- its home's; a vote counts under its own
+    ruling   TEXT NOT NULL,
+    counted  INTEGER NOT NULL,
+    ruled_at INTEGER NOT NULL,
+    PRIMARY KEY (vote, ask)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE unproven (                       -- finals that name statements not here yet, and
+    hash BLOB PRIMARY KEY,                    -- what rests on those: tried again with them
+    ask  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX unproven_ask ON unproven (ask);
+
+CREATE TABLE mark (                           -- last writer by (hlc, node)
+    ask    TEXT NOT NULL,
+    person TEXT NOT NULL,
+    read   INTEGER NOT NULL,
+    hlc    INTEGER NOT NULL,
+    node   TEXT NOT NULL,
+    PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+-- Local -------------------------------------------------------------------------------
+
+CREATE TABLE local (                          -- this node's own single values
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event (                          -- numbered changes, for pages and waiters
+    n     INTEGER PRIMARY KEY AUTOINCREMENT,
+    topic TEXT NOT NULL,
+    ref   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE reply (                          -- first reply to each request id, for 24 h
+    request TEXT PRIMARY KEY,
+    body    BLOB NOT NULL,
+    ask     TEXT,
+    at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX reply_at ON reply (at);
+
+CREATE TABLE ask_key (                        -- idempotency keys of `flag`
+    session TEXT NOT NULL,
+    key     TEXT NOT NULL,
+    ask     TEXT NOT NULL,
+    content BLOB NOT NULL,                    -- SHA-256 of what was asked
+    PRIMARY KEY (session, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ask_content (                    -- finds an identical open ask of a session
+    ask     TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    content BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ask_content_session ON ask_content (session, content);
+
+CREATE TABLE fleet_left (                     -- fleets this node belonged to before
+    fleet BLOB PRIMARY KEY,
+    at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE held (                           -- entries too far ahead of this clock to merge
+    n   INTEGER PRIMARY KEY,                  -- of the entry
+    hlc INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ask_alias (                      -- an ask of a fleet this node left, raised anew
+    old TEXT PRIMARY KEY,
+    new TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE address (                        -- where other nodes were, or are said to be
+    node    TEXT NOT NULL,
+    host    TEXT NOT NULL,
+    port    INTEGER NOT NULL,
+    source  TEXT NOT NULL,                    -- given | good | told
+    good_at INTEGER,                          -- last time a link was made there
+    PRIMARY KEY (node, host, port)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE seen (                           -- when a node was last known to be running
+    node    TEXT PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    by      TEXT NOT NULL,                    -- the node that was linked to it
+    version TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE call (                           -- of the home alone: never replicated
+    ask    TEXT PRIMARY KEY,
+    digest BLOB NOT NULL,                     -- plain SHA-256 of the canonical call
+    diff   TEXT                               -- from the files as they were then
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gate_call (                      -- what the gate knows of the asks it raised
+    ask         TEXT PRIMARY KEY,
+    session     TEXT NOT NULL,
+    digest      BLOB NOT NULL,                -- plain digest of the call; never replicated
+    stage       TEXT NOT NULL,                -- pre | permission
+    tool_use_id TEXT,
+    printed     INTEGER NOT NULL DEFAULT 0,   -- a 'not decided yet' was printed
+    invocation  BLOB,                         -- SHA-256 of the secret it was handed to
+    reused      INTEGER NOT NULL DEFAULT 0    -- let through once at the second stage
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX gate_call_session ON gate_call (session, digest);
+
+CREATE TABLE tool_use (                       -- ids the host gave to calls
+    session     TEXT NOT NULL,
+    tool_use_id TEXT NOT NULL,
+    digest      BLOB NOT NULL,
+    at          INTEGER NOT NULL,
+    ask         TEXT,
+    PRIMARY KEY (session, tool_use_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE agent_session (
+    id         TEXT PRIMARY KEY,
+    agent      TEXT NOT NULL,
+    project    TEXT NOT NULL,
+    branch     TEXT,
+    started    INTEGER NOT NULL,
+    last_heard INTEGER NOT NULL,
+    gate_last  INTEGER,
+    status     TEXT NOT NULL DEFAULT '',
+    ended      INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE person_session (                 -- signed-in places; only hashes of secrets
+    id        TEXT PRIMARY KEY,
+    secret    BLOB NOT NULL UNIQUE,
+    person    TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    place     TEXT NOT NULL,
+    created   INTEGER NOT NULL,
+    last_used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passphrase (
+    person TEXT PRIMARY KEY,
+    salt   BLOB NOT NULL,
+    hash   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;

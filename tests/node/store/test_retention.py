@@ -1,0 +1,42 @@
+"""Which words are due, as the tables and the entries say."""
+
+import pytest
+
+from node.store.retention import due, let_go
+from tests.node.store.histories import (
+    ASK,
+    LIFE,
+    VOTES,
+    holding,
+    log,
+    vote,
+)
+
+
+def test_only_what_is_over_is_due() -> None:
+    """The first ask closed at 4, the second is open; a vote on no ask goes by its stamp of 7."""
+    stray = log([vote("ann", "allow", "nowhere-1")], by=2, after=VOTES)
+    with holding([*VOTES, *LIFE, *stray]) as connection:
+        assert due(connection, 4, 9) == []
+        assert due(connection, 5, 9) == [ASK]
+        assert due(connection, 7, 9) == [ASK]
+        assert due(connection, 8, 9) == [ASK, "nowhere-1"]
+        assert due(connection, 8, 1) == [ASK]
+        let_go(connection, due(connection, 8, 9))
+        assert due(connection, 8, 9) == []
+        left = connection.execute("SELECT ask FROM about").fetchall()
+        assert [ask for (ask,) in left] == [ASK[:-1] + "2"]
+
+
+def test_of_a_removed_machine_what_waits_is_over_when_it_was_removed() -> None:
+    with holding(LIFE[:1]) as connection:
+        assert due(connection, 10**12, 9) == []
+        connection.execute("UPDATE node SET removed = 50 WHERE id = (SELECT home FROM ask)")
+        assert due(connection, 50, 9) == []
+        assert due(connection, 51, 9) == [ASK]
+
+
+@pytest.mark.parametrize("before", [-1, 0, 2**62])
+def test_any_time_can_be_asked_for(before: int) -> None:
+    with holding([*VOTES, *LIFE]) as connection:
+        assert set(due(connection, before, 9)) <= {ASK}

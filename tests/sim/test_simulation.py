@@ -1,0 +1,32 @@
+"""The simulation itself: the same seed is the same run, and faults in the core are found."""
+
+import pytest
+
+from tests.sim import sometimes
+from tests.sim.blocks import seeds
+from tests.sim.planted import FOUND, PLANTS
+
+
+def test_a_seed_replays_exactly() -> None:
+    first, second = (seeds("--from", "20", "--seeds", "6") for _ in range(2))
+    assert [one.digest for one in first] == [one.digest for one in second]
+    assert [one.sometimes for one in first] == [one.sometimes for one in second]
+    assert len({one.digest for one in first}) == 6
+
+
+def test_a_trace_is_what_the_digest_stands_for() -> None:
+    (quiet,), (traced,) = seeds("--seed", "7"), seeds("--seed", "7", "--trace")
+    assert quiet.digest == traced.digest
+    assert len(traced.lines) > 100
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_planted_fault_is_found(plant: str) -> None:
+    (result,) = seeds("--seed", str(FOUND[plant]), "--plant", plant)
+    assert result.faults, f"search again: python -m tests.sim --planted --plant '{plant}'"
+
+
+def test_a_path_that_never_ran_is_missed() -> None:
+    ran = dict.fromkeys(sometimes.REQUIRED, 1)
+    assert sometimes.missing(ran) == []
+    assert sometimes.missing({**ran, "torn tail": 0}) == ["torn tail"]
