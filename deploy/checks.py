@@ -38,6 +38,7 @@ PROGRAMS = {
     "git": (("git",), ("git",)),
     "mount namespaces": (("unshare",), ("util-linux", "mount")),
     "network namespaces": (("bridge",), ("iproute2",)),
+    "a file system to break": (("mkfs.ext4",), ("e2fsprogs",)),
     "a packet filter": (("nft",), ("nftables",)),
 }
 

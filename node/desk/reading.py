@@ -266,11 +266,12 @@ def hindrance(trouble: StoreError | None) -> list[str]:
     """Return what a page must say while nothing can be recorded."""
     if trouble is None:
         return []
-    why = {
-        StoreFull: "Its disk is full: free some space.",
+    known = {
+        StoreFull: "Its disk is full: free some space, and it goes on by itself.",
         StoreReadOnly: "Its disk or data directory is read-only: make it writable.",
-    }.get(type(trouble), trouble.sentence)
-    return [f"Nothing can be asked or answered on this machine. {why} It then goes on by itself."]
+    }
+    why = known.get(type(trouble), f"{trouble.sentence} {trouble.hint or ''}".strip())
+    return [f"Nothing can be asked or answered on this machine. {why}"]
 
 
 def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> list[HistoryLine]:
