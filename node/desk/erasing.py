@@ -75,7 +75,10 @@ def _say(transaction: Transaction, row: AskRow, viewer: Viewer, reason: str | No
         EntryPoint(author=author, log=log, seq=seq, hash=entry)
         for author, log, seq, entry in transaction.rows(
             "SELECT author, log, seq, hash FROM about JOIN entry ON entry.n = about.n"
-            " WHERE ask = ? ORDER BY entry.n LIMIT ?",
+            " WHERE ask = ? OR ask IN (SELECT old FROM ask_alias WHERE new = ?)"
+            " ORDER BY entry.n LIMIT ?",
+            row.id,
+            # Only this machine knows under which id it had raised it before.
             row.id,
             limits.REDACTED_ENTRIES,
         )

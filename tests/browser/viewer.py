@@ -65,7 +65,7 @@ class Viewer:
     @property
     def failure(self) -> Locator:
         """Why the last try did not count."""
-        return self.ask.locator(".failure")
+        return self.ask.locator("div.failure")
 
     def button(self, name: Action) -> Locator:
         """A button of the open ask."""

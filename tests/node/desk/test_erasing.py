@@ -250,3 +250,17 @@ async def test_a_blob_that_another_ask_names_too_goes_all_the_same(fleet: Fleet)
     blob = (await desk.row(other)).blob
     assert blob is not None
     assert [path.name for path in (desk.home / "blobs").iterdir()] == [blob.hex()]
+
+
+async def test_what_was_raised_again_goes_under_its_earlier_id_as_well(fleet: Fleet) -> None:
+    """A machine that joined again had said the same words as another one."""
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    before, now = await desk.ask(title=SECRET), await desk.ask(title=SECRET, session="t")
+    await fleet.meet_all()
+    await desk.writer.run(
+        "alias", lambda job: job.run("INSERT INTO ask_alias VALUES (?, ?)", before, now)
+    )
+    await redact(desk, now, fleet.ann)
+    await fleet.meet_all()
+    assert holds(desk) == []
+    assert holds(laptop) == []

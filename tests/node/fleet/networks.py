@@ -53,6 +53,7 @@ class Networked:
             rules=RulesStore(machine.context),
             pairings=self.pairings,
             fleet=Machines(
+                home=machine.home,
                 members_changed=self.network.members_changed,
                 entered=self.network.renew,
                 unacknowledged=self.network.unacknowledged,
