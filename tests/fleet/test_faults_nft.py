@@ -3,6 +3,7 @@
 The rules live in the network namespace of one host of the lab and are gone with it.
 """
 
+import re
 import subprocess
 from collections.abc import Iterator
 
@@ -16,16 +17,17 @@ from tests.running import until
 pytestmark = pytest.mark.netns
 
 SOON = 30.0
+ENOUGH = 5
 FAULTS = {
-    "both ways": ("input drop", "output drop"),
-    "one way": ("output drop",),
+    "both ways": ("input counter drop", "output counter drop"),
+    "one way": ("output counter drop",),
     "large packets only": (
-        "output meta length > 600 drop",
-        "input meta length > 600 drop",
+        "output meta length > 600 counter drop",
+        "input meta length > 600 counter drop",
     ),
     "one in five": (
-        "input numgen random mod 100 < 20 drop",
-        "output numgen random mod 100 < 20 drop",
+        "input numgen random mod 100 < 20 counter drop",
+        "output numgen random mod 100 < 20 counter drop",
     ),
 }
 CUTS = {"both ways", "one way"}
@@ -70,6 +72,18 @@ def nft(host: Host, commands: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def dropped(host: Host) -> int:
+    """How many packets the rules have taken."""
+    listed = subprocess.run(
+        host.command("nft", "list", "table", "inet", "faults"),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    return sum(int(found) for found in re.findall(r"counter packets (\d+)", listed.stdout))
+
+
 def asked(machine: Machine, title: str) -> str:
     detail = "word " * 2_000
     return str(machine.node.flag(kind="question", title=title, detail=detail)["full_id"])
@@ -90,6 +104,7 @@ def test_what_a_filter_drops_is_made_up_for_once_it_stops(
         asks = [asked(machine, f"{fault} on {machine.name}") for machine in (desk, laptop)]
         status, receipt = laptop.person.vote(before, "answer", text="yes")
         assert status == 202
+        until(lambda: dropped(host) >= ENOUGH, "packets were dropped", SOON)
         if fault in CUTS:
             until(lambda: not desk.linked(laptop) and not laptop.linked(desk), "noticed", SOON)
             assert receipt["state"] == "recorded"
