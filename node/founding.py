@@ -130,24 +130,27 @@ def _look_at_birth(
 ) -> None:
     """Go on hold where this directory looks like a copy of the one it was made as.
 
-    The mark beside the store is written first: a start that is killed in between has noted
-    the one before as well.
+    The hold is written first: it stands also where nothing can be written beside the store.
+    The mark beside the store comes before the one in it: a start that is killed in between
+    has noted the one before as well.
     """
     row = connection.execute("SELECT value FROM local WHERE name = ?", (BIRTH,)).fetchone()
     kept = None if row is None else msgspec.json.decode(row[0], type=birth.Mark)
     now = birth.here(home)
     found = None if kept is None else birth.sign(kept, now, birth.read_starts(home))
     found = Sign.RESTORED if mark.stands(connection) else found
+    # While nobody can answer there is nothing that could be decided twice.
+    someone = connection.execute("SELECT 1 FROM person WHERE NOT ended LIMIT 1").fetchone()
+    if found is not None and someone is not None:
+        with _writing(connection, identity, clock, random) as transaction:
+            holding.begin(transaction, found)
     try:
         start = birth.note_start(home, None if kept is None else kept.start, random)
     except OSError:
-        # A disk that takes nothing more takes no votes either; reading goes on.
+        # Reading goes on; the mark stays as it was, so that the next start finds the same.
         return
     with _writing(connection, identity, clock, random) as transaction:
         transaction.keep(BIRTH, msgspec.json.encode(birth.Mark(birth=now, start=start)))
-        if found is not None and transaction.row("SELECT 1 FROM person WHERE NOT ended"):
-            # While nobody can answer there is nothing that could be decided twice.
-            holding.begin(transaction, found)
 
 
 @contextlib.contextmanager

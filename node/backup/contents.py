@@ -15,6 +15,7 @@ from node.identity import KEY_FILE
 from node.limits import BACKUP_MANIFEST_BYTES
 from node.store.blobs import FOLDER
 from node.store.connection import STORE_FILE
+from node.store.derive import NODE
 from node.store.migrations import applied
 from sync.log.entry import NodeKey
 from sync.log.names import node_name
@@ -113,6 +114,12 @@ def check_newer(store: sqlite3.Connection, known: Sequence[str]) -> None:
             " Nothing was changed.",
             hint="Install the newer askmesh that wrote it, then restore.",
         )
+
+
+def counted(store: sqlite3.Connection) -> bytes | None:
+    """Return the id of the key that the store counts as its own; None: it does not say."""
+    row = store.execute("SELECT value FROM local WHERE name = ?", (NODE,)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def blob_names(store: sqlite3.Connection) -> list[str]:

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from node.backup.contents import LENGTH, Manifest, Part, beside, blob_names, describe
+from node.backup.contents import LENGTH, Manifest, Part, beside, blob_names, counted, describe
 from node.backup.private import COPY, sweep, sync_folder, workplace
 from node.backup.sealed import SALT_BYTES, Sealing
 from node.config import SETTINGS_FILE
@@ -24,6 +24,7 @@ from node.store.connection import STORE_FILE, failure, open_reader
 from node.store.migrations import MIGRATIONS, applied
 from node.version import VERSION
 from sync.errors import Conflict, StoreError, StoreFull
+from sync.log.entry import NodeKey
 
 READ_BYTES: Final = 256 * 1024
 LOOK_STEPS: Final = 20_000
@@ -50,11 +51,12 @@ def make(home: Path, file: Path, *, passphrase: str | None, at: int, told: Told)
     """
     _check_new(file)
     sweep(home, COPY)
-    key = load_key(home)
+    load_key(home)
     with workplace(home, COPY) as folder:
         copied = _copy_store(home, folder / STORE_FILE, told)
         try:
             here, lacking = _parts(home, copied, folder, told)
+            key = _counting_key(home, copied)
             parts = [part for part, _ in here]
             manifest = describe(copied, key, version=VERSION, at=at, files=parts)
         finally:
@@ -153,6 +155,18 @@ def _parts(
         else:
             lacking += 1
     return found, lacking
+
+
+def _counting_key(home: Path, copied: sqlite3.Connection) -> NodeKey:
+    """Return the key in the file, if the store counts it as its own. Raises `Conflict`."""
+    key = load_key(home)
+    if counted(copied) not in (None, key.node_id):
+        raise Conflict(
+            "This machine is taking on a new identity, and its key is not in its place yet, so"
+            " no backup was made.",
+            hint="Start the node, which finishes that (`askmesh up`), then back up again.",
+        )
+    return key
 
 
 def _part(name: str, path: Path) -> Part | None:

@@ -32,6 +32,8 @@ def mark(store: sqlite3.Connection, *, when: int, at: int, by: str) -> None:
     before, for other changes.
     """
     told = msgspec.json.encode(Mark(when=when, at=at, by=by))
+    # Some builds of SQLite leave what is deleted readable in free pages.
+    store.execute("PRAGMA secure_delete=ON")
     store.execute("BEGIN IMMEDIATE")
     for name in (RESTORED, RESTORED_FROM):
         store.execute("INSERT OR REPLACE INTO local VALUES (?, ?)", (name, told))

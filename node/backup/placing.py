@@ -15,7 +15,7 @@ from node.backup.private import COPY, STAGED, sweep, sync_folder
 from node.birth import STARTS_FILE
 from node.bridge.paths import PLACING, READY
 from node.config import FACTS_FILE, SETTINGS_FILE
-from node.identity import KEY_FILE
+from node.identity import KEY_FILE, NEXT_FILE
 from node.store.blobs import FOLDER
 from node.store.connection import STORE_FILE
 
@@ -28,6 +28,7 @@ BELONGS: Final = (
     f"{STORE_FILE}-shm",
     f"{STORE_FILE}-journal",
     KEY_FILE,
+    NEXT_FILE,
     SETTINGS_FILE,
     FACTS_FILE,
     STARTS_FILE,

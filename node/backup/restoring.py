@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from node.backup.contents import Manifest, Part, beside, check_newer, read_manifest
+from node.backup.contents import Manifest, Part, beside, check_newer, counted, read_manifest
 from node.backup.making import READ_BYTES, Told
 from node.backup.mark import mark
 from node.backup.placing import NEW, finish, make_ready, occupied
@@ -157,6 +157,7 @@ def _mark(new: Path, manifest: Manifest, asking: Asking, at: int) -> str:
         check_newer(connection, list(MIGRATIONS))
         own = "SELECT 1 FROM entry WHERE author = ? LIMIT 1"
         fits = connection.execute(own, (key.node_id,)).fetchone() is not None
+        fits = fits and counted(connection) in (None, key.node_id)
         if not fits or manifest.node != node_name(key.node_id):
             raise BackupUnsound(f"{KEY_FILE} and store in this backup do not belong together.")
         by = asking.owner(connection, manifest)

@@ -55,8 +55,8 @@ def end_before(connection: sqlite3.Connection, fleet: bytes, place: Place, seq: 
 def keep(transaction: Transaction, proof: Evidence, key: bytes) -> Frozen | None:
     """Keep what proves a fork, if it shows an earlier one than is known; None: it does not.
 
-    Raises `BadEntry` when the author did not sign both: a relay can spoil a signature, not
-    make one.
+    It is to be told then (`tell`). Raises `BadEntry` when the author did not sign both: a
+    relay can spoil a signature, not make one.
     """
     connection, fleet = transaction.connection, transaction.identity.fleet
     if proof.fleet != fleet:
@@ -80,16 +80,19 @@ def keep(transaction: Transaction, proof: Evidence, key: bytes) -> Frozen | None
         proof.second.signature,
         transaction.now,
     )
-    _tell(transaction, node_name(proof.author))
     return Frozen(evidence=proof, end=end_before(connection, fleet, proof.place, proof.seq))
 
 
-def _tell(transaction: Transaction, node: str) -> None:
-    """Every card of the author's asks says so, and the pages do."""
+def tell(transaction: Transaction, author: bytes) -> None:
+    """Every card of the author's asks says so, and the pages do.
+
+    Once for a batch: whoever forks itself can prove many forks of one log, each earlier.
+    """
+    node = node_name(author)
     transaction.change("fleet", node)
-    for (ask,) in transaction.rows(
+    told = transaction.rows(
         "SELECT id FROM ask WHERE home = ? AND state != 'posted' ORDER BY created DESC LIMIT ?",
         node,
         CARDS_TOLD,
-    ):
-        transaction.change("ask", ask)
+    )
+    transaction.change_all("ask", [ask for (ask,) in told])

@@ -154,6 +154,8 @@ class _Batch:
         for ask in self._settled:
             transaction.change("ask", ask)
         _tell(transaction, self._asks - self._settled)
+        for author in sorted({author for author, _ in self._frozen}):
+            forks.tell(transaction, author)
         # What was just erased, also by what this batch brought, is not passed on.
         transaction.stored += erasing.without_erased(self._connection, self._fresh)
         transaction.erases |= self._erased or bool(self._settled)

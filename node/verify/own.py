@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from node.identity import load_key
+from node.identity import NEXT_FILE, load_key
 from node.store import derive
 from node.store.receive import MERGED
 from node.verify.report import Checked
@@ -28,7 +28,9 @@ def check(home: Path, connection: sqlite3.Connection) -> Checked:
     except StoreError as error:
         found.fault(error.sentence, error.hint)
     else:
-        if node != key.node_id:
+        if node != key.node_id and _follows(home, node):
+            found.note("Taking on a new identity was cut off.", "The next start finishes it.")
+        elif node != key.node_id:
             found.fault(
                 "The store names another machine as its own than the key beside it.", EDITED
             )
@@ -44,6 +46,14 @@ def check(home: Path, connection: sqlite3.Connection) -> Checked:
     ):
         found.fault(f"{old} was raised again as {new}, which is not here.", EDITED)
     return found
+
+
+def _follows(home: Path, node: bytes | None) -> bool:
+    """Whether the key that the store counts lies beside the one in use."""
+    try:
+        return load_key(home, NEXT_FILE).node_id == node
+    except StoreError:
+        return False
 
 
 def _belongs(

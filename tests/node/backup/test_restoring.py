@@ -16,10 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from node.backup import mark
+from node.backup.private import COPY
 from node.backup.sealed import BackupUnsound
 from node.config import lock
-from node.identity import load_key
+from node.identity import NEXT_FILE, load_key, next_key, settle_key
 from node.store.blobs import Blobs
+from node.store.connection import STORE_FILE as STORE
 from node.store.connection import open_reader, open_writer
 from node.store.rebuild import compare
 from sync.errors import AskmeshError, Conflict, NotAllowed, StoreError, StoreHeld
@@ -302,3 +304,50 @@ def test_a_mark_is_made_with_the_sessions_ended_or_not_at_all(node: Path) -> Non
     connection.close()
     assert mark.RESTORED not in values(node)
     assert looked(node, "SELECT id FROM person_session") == [("s",)]
+
+
+def _cut_off(home: Path) -> bytes:
+    """A node that was killed while it took on a new key: the store counts the one beside."""
+    following = next_key(home)
+    with contextlib.closing(open_writer(home)) as store:
+        store.execute("INSERT OR REPLACE INTO local VALUES ('node', ?)", (following.node_id,))
+    return following.node_id
+
+
+def test_no_backup_is_made_of_a_store_under_another_key(node: Path, tmp_path: Path) -> None:
+    _cut_off(node)
+    with pytest.raises(Conflict, match="new identity"):
+        backed_up(node, tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+    assert not list(node.glob(f"{COPY}*"))
+
+
+def test_a_backup_whose_store_counts_another_key_is_refused(
+    node: Path, data: bytes, tmp_path: Path
+) -> None:
+    _cut_off(node)
+    with contextlib.closing(open_writer(node)) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other = repacked(data, lambda files: files.update({STORE: (node / STORE).read_bytes()}))
+    with pytest.raises(BackupUnsound, match="belong together"):
+        put_back(tmp_path / "new", other)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_key_that_the_old_store_counts_goes_aside_with_it(node: Path, data: bytes) -> None:
+    counts = _cut_off(node)
+    done = put_back(node, data, replace=True)
+    assert done.aside is not None
+    assert settle_key(done.aside, counts).node_id == counts
+    assert not (node / NEXT_FILE).exists()
+
+
+def test_what_is_dropped_of_a_copy_is_zeroed_on_any_build_of_sqlite() -> None:
+    """Some builds leave what was deleted in free pages."""
+    store = sqlite3.connect(":memory:", isolation_level=None)
+    store.execute("PRAGMA secure_delete=OFF")
+    for table in ("local (name PRIMARY KEY, value)", "person_session (id)", "reply (body)"):
+        store.execute(f"CREATE TABLE {table}")
+    store.executemany("INSERT INTO reply VALUES (?)", [(b"a secret word" * 900,)] * 9)
+    mark.mark(store, when=AT, at=LATER, by="Ann")
+    assert b"a secret word" not in store.serialize()

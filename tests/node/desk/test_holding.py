@@ -73,6 +73,15 @@ async def go(machine: Machine, person: str) -> None:
     await machine.writer.run("go", lambda job: holding.go(job, viewer(person)))
 
 
+async def test_a_copy_is_on_hold_also_where_nothing_can_be_noted_beside_it(fleet: Fleet) -> None:
+    def unwritable(home: Path) -> None:
+        COPIES["another machine"](home)
+        (home / f".{birth.STARTS_FILE}.new").mkdir()
+
+    await again(fleet["desk"], unwritable)
+    assert await sign(fleet["desk"]) is Sign.COPIED
+
+
 async def test_starting_again_is_no_sign_however_it_ended(fleet: Fleet) -> None:
     desk = fleet["desk"]
     await again(desk)

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from node.cli.main import askmesh
+from node.identity import NEXT_FILE
 from node.store.projection import DERIVED
 from node.verify.report import SHOWN
 from node.verify.whole import Verified, verify
@@ -187,6 +188,16 @@ def sql(statement: str) -> Callable[[Path], None]:
 
 def another_key(home: Path) -> None:
     (home / "node.key").write_bytes(bytes(31) + b"\1")
+
+
+def test_a_new_identity_that_was_cut_off_is_no_damage(home: Path) -> None:
+    """The store counts the key beside the one in use; the next start puts it in place."""
+    (home / "node.key").rename(home / NEXT_FILE)
+    (home / "node.key").write_bytes(bytes(31) + b"\1")
+    (home / "node.key").chmod(0o600)
+    (own,) = [kind for kind in verify(home).kinds if kind.kind == "own"]
+    assert own.faults == 0
+    assert [one.what for one in own.findings] == ["Taking on a new identity was cut off."]
 
 
 @pytest.mark.parametrize(
