@@ -285,7 +285,7 @@ async def test_a_removed_machine_where_nobody_can_sign_in_says_another_way(fleet
     await fleet["laptop"].writer.run("test", lambda job: job.keep(removal.REMOVED, value))
     sentence = await fleet["laptop"].reader.run(removal.sentence)
     assert sentence is not None
-    assert "new directory" in sentence
+    assert "askmesh node rejoin" in sentence
     assert "node leave" not in sentence
 
 
