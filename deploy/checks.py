@@ -38,6 +38,8 @@ PROGRAMS = {
     "git": (("git",), ("git",)),
     "mount namespaces": (("unshare",), ("util-linux", "mount")),
     "network namespaces": (("bridge",), ("iproute2",)),
+    "a file system to break": (("mkfs.ext4",), ("e2fsprogs",)),
+    "a packet filter": (("nft",), ("nftables",)),
 }
 
 
@@ -70,6 +72,8 @@ def main() -> int:
         install_node_packages(tally)
     if options.bench:
         return run([*PYTHON, "-m", "pytest", "tests/bench", "-m", "bench", "-s", "--timeout=0"])
+    if options.kills:
+        return run([sys.executable, "-m", "tests.fleet.killing", f"--kills={options.kills}"])
     if not options.expression:
         check_sources(tally, quick=options.quick)
     run_tests(tally, options)
@@ -82,6 +86,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="no browser, no Node packages")
     parser.add_argument("-k", dest="expression", metavar="EXPR", help="only tests that match")
     parser.add_argument("--bench", action="store_true", help="only measure, and print numbers")
+    parser.add_argument("--kills", type=int, metavar="N", help="only kill real machines N times")
     parser.add_argument("--no-skips", action="store_true", help="what is skipped is a failure")
     options = parser.parse_args()
     if options.no_skips and options.quick:

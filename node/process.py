@@ -47,12 +47,13 @@ from node.gate.checker import check
 from node.gate.claude import handle
 from node.store import exchange, hold
 from node.store.blobs import Blobs
+from node.store.connection import failure
 from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Writer
 from node.version import VERSION
 from sync.decide.ask import Outcome
-from sync.errors import AskmeshError, StoreError, StoreHeld
+from sync.errors import AskmeshError, StoreError, StoreFull, StoreHeld, StoreReadOnly
 from sync.log.entry import Entry
 from sync.log.facts import FinalText
 from sync.net import settings as net
@@ -161,9 +162,24 @@ async def serve(options: Options, seams: Seams) -> None:
         write(home / SETTINGS_FILE, msgspec.to_builtins(chosen))
         await Node(home, chosen, opened, seams, token).serve()
     except OSError as error:
-        raise StoreError(f"The node cannot run: {error.strerror or error}.") from error
+        raise _cannot_run(home, error) from error
     finally:
         os.close(descriptor)
+
+
+def _cannot_run(home: Path, error: OSError) -> StoreError:
+    match failure(error):
+        case StoreFull():
+            return StoreFull(
+                f"The node cannot start: the disk of {home} is full.",
+                hint="Free some space, then start it again. What was acknowledged before is safe.",
+            )
+        case StoreReadOnly():
+            return StoreReadOnly(
+                f"The node cannot start: {home} cannot be written.",
+                hint="Make its disk and folder writable, then start it again.",
+            )
+    return StoreError(f"The node cannot run: {error.strerror or error}.")
 
 
 def _first_token(descriptor: int | None) -> str | None:

@@ -41,6 +41,8 @@ def network_namespaces() -> str:
         return "needs root"
     if not shutil.which("ip") or not shutil.which("bridge"):
         return "needs iproute2 (deploy/test installs it as root)"
+    if not shutil.which("nft"):
+        return "needs nftables (deploy/test installs it as root)"
     name = f"askmesh-{os.getpid()}-probe"
     made = subprocess.run(["ip", "netns", "add", name], check=False, capture_output=True)
     if made.returncode:

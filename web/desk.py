@@ -115,6 +115,10 @@ class Desk(Protocol):
         """The judging clock, Unix milliseconds."""
         ...
 
+    def trouble(self) -> str | None:
+        """Why nothing can be recorded now, as a sentence."""
+        ...
+
     # --- signing in -----------------------------------------------------------
     async def viewer(self, secret: str) -> Viewer | None:
         """Return whose session this secret belongs to, or None; marks it as used."""

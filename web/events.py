@@ -72,20 +72,23 @@ class EventRoutes:
             if task is not None:
                 task.cancel()
 
+    def _beat(self, n: int) -> Beat:
+        return Beat(n=n, now=self._desk.now(), trouble=self._desk.trouble())
+
     async def _serve(self, request: web.Request, stream: "_Stream", since: int) -> None:
         last = since
         # That the stream opened proves nothing to the page: only what is heard on it does.
-        await stream.beat(last, self._desk.now())
+        await stream.send("beat", self._beat(last))
         async with _ahead(self._desk.changes(request[VIEWER], since)) as changes:
             while True:
                 change = await changes.next(self._pace.beat_s)
                 if change is LATER:
-                    await stream.beat(last, self._desk.now())
+                    await stream.send("beat", self._beat(last))
                 elif isinstance(change, Change):
                     last = change.n
                     await stream.send("change", change, number=last)
                 elif change is None:
-                    await stream.send("reset", Beat(n=last, now=self._desk.now()))
+                    await stream.send("reset", self._beat(last))
                     return
                 else:
                     return
@@ -148,10 +151,6 @@ class _Stream:
     def __init__(self, response: web.StreamResponse, send_s: float) -> None:
         self._response = response
         self._send_s = send_s
-
-    async def beat(self, n: int, now: int) -> None:
-        """Say that the node is there."""
-        await self.send("beat", Beat(n=n, now=now))
 
     async def send(self, name: str, record: msgspec.Struct, *, number: int | None = None) -> None:
         """Send one event. JSON has no line breaks, so one `data` line holds it."""

@@ -248,11 +248,13 @@ class Privacy(Given, frozen=True, kw_only=True):
     lines: list[PrivacyLine]
 
 
-class Beat(Given, frozen=True, kw_only=True):
+class Beat(Given, frozen=True, kw_only=True, omit_defaults=True):
     """On the stream of events: the last number sent, and the node's clock."""
 
     n: int
     now: int
+    trouble: str | None = None
+    """Why nothing can be recorded now. Such a change has no number: the snapshot shows it."""
 
 
 class Refused(Given, frozen=True, kw_only=True, omit_defaults=True):

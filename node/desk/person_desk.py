@@ -68,6 +68,11 @@ class PersonDesk:
         """The judging clock."""
         return self._context.clock.now()
 
+    def trouble(self) -> str | None:
+        """Why nothing can be recorded now."""
+        trouble = self._context.writer.trouble
+        return trouble.sentence if trouble else None
+
     async def viewer(self, secret: str) -> Viewer | None:
         """Whose session this is."""
         return await self._sign_ins.viewer(secret)

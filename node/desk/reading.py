@@ -18,7 +18,7 @@ from node.desk.views import Looking, as_object
 from node.store import erasing
 from node.store.transaction import Transaction
 from node.version import VERSION
-from sync.errors import NotFound
+from sync.errors import NotFound, StoreError, StoreFull, StoreReadOnly
 from web.call_views import CallView, FileView
 from web.desk import Viewer
 from web.views import (
@@ -69,6 +69,7 @@ class Reading:
                 fleet=self.context.fleet.view(connection, looking.now),
                 counts=looking.counts(),
                 banners=[
+                    *hindrance(self.context.writer.trouble),
                     *banners(connection, looking.now),
                     *conflicts(connection, looking.viewer),
                 ],
@@ -227,7 +228,9 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
-                "banners": banners(connection, looking.now) + restored.words(connection),
+                "banners": hindrance(self.context.writer.trouble)
+                + banners(connection, looking.now)
+                + restored.words(connection),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }
@@ -257,6 +260,18 @@ def banners(connection: sqlite3.Connection, now: int) -> list[str]:
             " withdrawn. If that was not you, someone else has your words."
         )
     ]
+
+
+def hindrance(trouble: StoreError | None) -> list[str]:
+    """Return what a page must say while nothing can be recorded."""
+    if trouble is None:
+        return []
+    known = {
+        StoreFull: "Its disk is full: free some space, and it goes on by itself.",
+        StoreReadOnly: "Its disk or data directory is read-only: make it writable.",
+    }
+    why = known.get(type(trouble), f"{trouble.sentence} {trouble.hint or ''}".strip())
+    return [f"Nothing can be asked or answered on this machine. {why}"]
 
 
 def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> list[HistoryLine]:

@@ -24,7 +24,7 @@ from node.store import receive
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
-from sync.limits import DAY_MS
+from sync.limits import DAY_MS, STORE_RETRY_S
 
 LONGEST_S = 30.0
 """Between two looks at most: leases are renewed without a signal, clocks are stepped."""
@@ -57,11 +57,13 @@ class Sweeper:
         with self._context.signals.any() as signal:
             while True:
                 signal.clear()
-                pause = LONGEST_S
+                pause = STORE_RETRY_S
                 try:
                     pause = await self.sweep()
                 except AskmeshError as error:
                     _log.warning("sweeping failed: %s", error.sentence)
+                if self._context.writer.trouble is not None:
+                    pause = min(pause, STORE_RETRY_S)
                 # An ask cannot have a deadline nearer than a second, so this misses none.
                 await asyncio.sleep(min(pause, SHORTEST_S))
                 with contextlib.suppress(TimeoutError):
@@ -70,6 +72,9 @@ class Sweeper:
     async def sweep(self) -> float:
         """Carry out what is due; return the seconds until the next thing is."""
         context = self._context
+        if context.writer.trouble is not None:
+            # Only a commit shows that there is room again.
+            await context.writer.run("try", lambda _: None)
         now = context.clock.now()
         work, moments = await context.reader.run(partial(self._due, now=now))
         if work:
@@ -177,7 +182,7 @@ class Sweeper:
         deadline or use-by has passed here.
         """
         found = await self._context.reader.run(lambda connection: self._passed(connection, now))
-        fresh, self._told = found ^ self._told, found
+        fresh = found ^ self._told
         if fresh:
 
             def tell(transaction: Transaction) -> None:
@@ -185,6 +190,8 @@ class Sweeper:
                     transaction.change("ask", ask)
 
             await self._context.writer.run("lapsed", tell)
+        # Not before: what a full disk kept from being told is told at the next look.
+        self._told = found
 
     def _passed(self, connection: sqlite3.Connection, now: int) -> set[str]:
         context = self._context

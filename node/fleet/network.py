@@ -23,7 +23,7 @@ from node.store import hold, introduced
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.errors import AskmeshError, BadFrame
-from sync.limits import HOUR_MS
+from sync.limits import HOUR_MS, STORE_RETRY_S
 from sync.log.entry import Entry, sha256
 from sync.log.names import node_bytes, node_name
 from sync.net.ledger import Address
@@ -352,7 +352,14 @@ class Network:
                 await self._context.writer.run("links", job)
             except AskmeshError as error:
                 _log.warning("the pages were not told of the links: %s", error.sentence)
-            await asyncio.sleep(TELL_S)
+                # They are told once there is room again: what moved meanwhile stays true.
+                self._news = news | self._news
+                self._moved |= moved
+                self._sightings = sightings | self._sightings
+                self._to_tell.set()
+                await asyncio.sleep(STORE_RETRY_S)
+            else:
+                await asyncio.sleep(TELL_S)
 
     def _run(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

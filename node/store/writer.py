@@ -19,7 +19,7 @@ import msgspec
 from node.clock import Clock
 from node.store.connection import erase_traces, failure
 from node.store.transaction import Identity, Transaction
-from sync.errors import AskmeshError, StoreError
+from sync.errors import AskmeshError, StoreError, StoreFull, StoreReadOnly
 from sync.log.entry import Entry
 
 GROUP_JOBS = 256
@@ -83,6 +83,9 @@ class Writer:
         self._anchored = 0
         self._erase = False
         self._closed = False
+        self.trouble: StoreError | None = None
+        """Why nothing can be recorded; None since the last commit that went well."""
+        self._known: str | None = None
         self._start()
 
     def _start(self) -> None:
@@ -150,8 +153,11 @@ class Writer:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
             told = failure(error)
+            self.trouble = told if isinstance(told, StoreError) else None
             return [_Done(asked, None, told) for asked in group]
         self._identity.fleet, self._identity.key = identity.fleet, identity.key
+        lacking = (item.error for item in done)
+        self.trouble = next((e for e in lacking if isinstance(e, StoreFull | StoreReadOnly)), None)
         for asked in group:
             self._stop_point(f"{asked.name}:after-commit")
         self._erase = self._erase or any(item.erases for item in done)
@@ -204,6 +210,11 @@ class Writer:
             )
 
     def _tell(self, done: list[_Done]) -> None:
+        known = self.trouble.sentence if self.trouble else None
+        if known != self._known:
+            # No number can be given to this: whoever waits for anything looks again.
+            self._known = known
+            self._published(())
         self._publish(self._published, [change for item in done for change in item.changes])
         self._publish(self._stored, [entry for item in done for entry in item.stored])
         for item in done:

@@ -209,7 +209,7 @@ def machines_of(
     places: list[Place] = [*hosts] or [HERE] * len(names)
     made = []
     for name, place in zip(names, places, strict=True):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
         node = RunningNode(
             folder / name / "home",
             name=name,

@@ -48,6 +48,8 @@ ALONE = {
     f"PUT {MACHINE}/person": (409, "speaks for Ann already"),
     f"DELETE {MACHINE}": (403, "cannot remove itself"),
     "POST /api/leaving": (403, "in no fleet with others"),
+    "POST /api/hold": (409, "not on hold"),
+    "POST /api/rejoining": (409, "history is whole"),
 }
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
 
@@ -84,6 +86,8 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
         ("POST", "/api/leaving"): ("/api/leaving", {}),
         ("DELETE", "/api/restored"): ("/api/restored", {}),
+        ("POST", "/api/hold"): ("/api/hold", {}),
+        ("POST", "/api/rejoining"): ("/api/rejoining", {}),
     }
 
 

@@ -140,7 +140,11 @@ def storm_over_kills(
         storm.over.set()
         storm.quiet.set()
         storm.told.write(folder / "told.jsonl")
-        Run.end_all()
+        for run in Run.started:
+            # Its thread reads what it printed; here it only has to end.
+            if run.process.returncode is None:
+                run.process.kill()
+        Run.started.clear()
     return {
         "seed": seed,
         "machines": len(machines),

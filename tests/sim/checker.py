@@ -178,7 +178,11 @@ class Checker:
             if times > 1:
                 self.wrong(f"{name}: a vote on {asked.title} was ruled on {times} times {vote!r}")
         # Who went on from a copy decides nothing until it has learnt its own past.
-        silent = self.world.lost | {name.rstrip("'") for name in self.world.copied}
+        silent = self.world.lost | {
+            name
+            for name in self.world.copied
+            if self.logs[name].on_hold or self.world.template.ids[name] in self.forks
+        }
         lost = {self.world.template.ids[name] for name in silent}
         if asked.author in log.removed or asked.author in lost:
             return

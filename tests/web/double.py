@@ -116,6 +116,7 @@ class DeskDouble:
         self.hold = asyncio.Event()
         """Changes of sign-ins and votes go on once this is set."""
         self.hold.set()
+        self.hindered: str | None = None
         self.at_once = 0
         self.at_once_most = 0
 
@@ -132,6 +133,9 @@ class DeskDouble:
 
     def now(self) -> int:
         return NOW
+
+    def trouble(self) -> str | None:
+        return self.hindered
 
     async def viewer(self, secret: str) -> Viewer | None:
         return self.known.get(secret)

@@ -24,6 +24,18 @@ async def test_it_beats_at_once_and_then_again() -> None:
             assert await stream.event() == ("beat", {"n": 5, "now": NOW})
 
 
+async def test_a_beat_says_that_nothing_can_be_recorded_and_again_that_it_can() -> None:
+    async with serving(pace=QUICK) as served:
+        served.desk.hindered = "The disk is full."
+        stream = await follow(served)
+        hindered = ("beat", {"n": 5, "now": NOW, "trouble": "The disk is full."})
+        assert await stream.event() == hindered
+        served.desk.hindered = None
+        while (heard := await stream.event()) == hindered:
+            pass
+        assert heard == ("beat", {"n": 5, "now": NOW})
+
+
 async def test_changes_are_numbered_and_the_beat_follows_them() -> None:
     async with serving(pace=QUICK) as served:
         stream = await follow(served)

@@ -47,6 +47,8 @@ export class Inbox extends EventTarget {
     /** @type {T.LinkStatus} */
     this.link = { live: true, since: Date.now() };
     this.nAtBeat = -1;
+    /** @type {string | null} Why nothing can be recorded, as the last beat said. */
+    this.trouble = null;
   }
 
   /** The node's clock, now. */
@@ -107,14 +109,18 @@ export class Inbox extends EventTarget {
 
   /**
    * Take a beat of the stream. Returns whether the snapshot has to be read again: the node
-   * is ahead, and nothing has come since the beat before.
-   * @param {{n: number, now: number}} beat
+   * is ahead, and nothing has come since the beat before; or it can record nothing any more,
+   * or can again, which has no number.
+   * @param {T.Beat} beat
    */
   beat(beat) {
     this.offset = beat.now - Date.now();
     const stuck = beat.n > this.n && this.nAtBeat === this.n;
     this.nAtBeat = this.n;
-    return stuck;
+    const { trouble = null } = beat;
+    const turned = trouble !== this.trouble;
+    this.trouble = trouble;
+    return stuck || turned;
   }
 
   /**

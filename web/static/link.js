@@ -14,7 +14,7 @@ const RETRY_MS = [250, 500, 1_000, 2_000, 3_000];
  * @typedef {object} Ends
  * @property {() => number} since   the number of the last change that was applied
  * @property {(change: T.Change) => void} change
- * @property {(beat: {n: number, now: number}) => void} beat
+ * @property {(beat: T.Beat) => void} beat
  * @property {() => Promise<void>} reread   reads the snapshot again
  * @property {(status: T.LinkStatus) => void} status
  */

@@ -113,7 +113,7 @@ export class Page {
     if (this.inbox.runsLow) void this.again();
   }
 
-  /** @param {{n: number, now: number}} beat */
+  /** @param {T.Beat} beat */
   beat(beat) {
     if (this.inbox.beat(beat)) void this.again();
   }

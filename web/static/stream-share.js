@@ -11,7 +11,7 @@ const LOOK_MS = 500;
  * use them up and hold every answer back. So one tab keeps the stream and tells the
  * others what it hears.
  *
- * @typedef {{before: number} & ({change: T.Change} | {beat: {n: number, now: number}})} Heard
+ * @typedef {{before: number} & ({change: T.Change} | {beat: T.Beat})} Heard
  */
 export class StreamShare {
   /** @param {string} storeId @param {Link} link */
@@ -69,7 +69,7 @@ export class StreamShare {
   /**
    * @param {Heard} heard
    * @param {(change: T.Change) => void} change
-   * @param {(beat: {n: number, now: number}) => void} beat
+   * @param {(beat: T.Beat) => void} beat
    */
   hear(heard, change, beat) {
     if (!this.running || this.keeper) return;

@@ -175,6 +175,7 @@
  * @property {string} source
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts
+ * @typedef {{n: number, now: number, trouble?: string}} Beat
  * @typedef {{person: string, name: string, role: string, session: string}} Me
  * @typedef {{machine: MachineView, version: string, started: number}} NodeView
  *

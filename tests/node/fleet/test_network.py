@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from node.desk.sight import FarSession
+from node.fleet import network as network_module
 from node.fleet import removal
 from node.store.transaction import Transaction
-from sync.errors import NotAllowed
+from sync.errors import NotAllowed, StoreFull
+from sync.log.names import node_name
 from sync.net import choosing
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import viewer
@@ -109,6 +111,41 @@ async def test_a_page_hears_that_a_card_changed_with_the_link(fleet: Fleet) -> N
             changed.clear()
             await nodes["laptop"].network.stop()
             await asyncio.wait_for(changed.wait(), 20)
+
+
+async def test_what_a_full_disk_keeps_from_being_told_is_told_afterwards(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network_module, "STORE_RETRY_S", 0.02)
+    async with networked(fleet, PAIR) as nodes:
+        await state(nodes["desk"], "laptop", "connected")
+        context = nodes["desk"].machine.context
+        run, refused, full = context.writer.run, [0], [True]
+
+        async def on_a_full_disk(name: str, job: Any) -> Any:  # noqa: ANN401
+            if full[0] and name == "links":
+                refused[0] += 1
+                raise StoreFull
+            return await run(name, job)
+
+        monkeypatch.setattr(context.writer, "run", on_a_full_disk)
+        nodes["desk"].network._changed(b"\7" * 32)
+
+        async def tried_again() -> bool:
+            return refused[0] > 1
+
+        await becomes(tried_again, "it is tried again")
+        full[0] = False
+
+        async def told() -> bool:
+            named = await context.reader.run(
+                lambda store: store.execute(
+                    "SELECT count(*) FROM event WHERE ref = ?", (node_name(b"\7" * 32),)
+                ).fetchone()
+            )
+            return bool(named[0])
+
+        await becomes(told, "the pages are told")
 
 
 async def test_a_session_is_told_to_a_machine_without_a_link_to_it(fleet: Fleet) -> None:
@@ -248,7 +285,7 @@ async def test_a_removed_machine_where_nobody_can_sign_in_says_another_way(fleet
     await fleet["laptop"].writer.run("test", lambda job: job.keep(removal.REMOVED, value))
     sentence = await fleet["laptop"].reader.run(removal.sentence)
     assert sentence is not None
-    assert "new directory" in sentence
+    assert "askmesh node rejoin" in sentence
     assert "node leave" not in sentence
 
 
