@@ -329,24 +329,6 @@ async def vector_of(here: Kept) -> Vector:
     return await here.writer.run("read", lambda job: exchange.vector(job.connection))
 
 
-async def test_many_proofs_against_one_machine_are_told_once(here: Kept) -> None:
-    """It signed them all itself: each earlier than the one before, to have every card told."""
-    run = said(here, 9)
-    await take(here, run)
-    proofs = [
-        evidence(side(run[at]), side(said(here, 1, after=head_of(run[at - 1]), agent="x")[0]))
-        for at in range(8, 0, -1)
-    ]
-    before = await here.writer.run("read", lambda job: job.row("SELECT max(n) FROM event")[0])
-    received = await convict(here, *proofs)
-    assert received.kept.frozen[OTHER.node_id, 0].seq == run[1].header.seq
-    told = await here.writer.run(
-        "read", lambda job: job.rows("SELECT topic, ref FROM event WHERE n > ?", before)
-    )
-    assert told.count(("fleet", node_name(OTHER.node_id))) == 1
-    assert len(told) < 2 * len(run) + len(proofs)
-
-
 async def test_evidence_from_others_freezes_a_log_of_which_nothing_is_here(here: Kept) -> None:
     run = said(here, 3)
     (second,) = said(here, 1, after=head_of(run[0]), agent="another")

@@ -4,10 +4,9 @@ import msgspec
 import pytest
 
 from sync.log.entry import sha256
-from sync.log.fork import Evidence, evidence, side
+from sync.log.fork import evidence, side
 from sync.log.kinds import EntryType
 from sync.wire import frames
-from sync.wire.conduct import EARLIER
 from sync.wire.session import Code
 from tests.sync.log.entries import SALT, key
 from tests.sync.wire.stores import JUDGING, Net, Store, agree
@@ -294,43 +293,6 @@ def test_evidence_that_nobody_signed_changes_nothing() -> None:
     link[0].out.append(frames.encode(frames.Proofs(evidence=(evidence(*sides),))))
     net.settle(2)
     assert two.forks == one.forks == {((twin.id, 0), 2)}, "the true one; and it comes back"
-
-
-def _proof(common: int) -> Evidence:
-    """One of several of the same log."""
-    made = forked(3, common=common, lengths=(1, 1))
-    first, second = (side(store.logs[store.id, 0][-1]) for store in made)
-    return evidence(first, second)
-
-
-def test_two_proofs_against_one_log_at_once_end_the_link() -> None:
-    net, (one, two) = Net(), stores(2)
-    _, right = net.link(one, two)
-    net.settle()
-    raw = frames.encode(frames.Proofs(evidence=(_proof(2), _proof(1))))
-    right.do(right.session.received(raw, net.now))
-    assert right.closed is not None
-    assert right.closed.code == Code.UNREADABLE
-    assert not two.forks
-
-
-def test_ever_earlier_proofs_against_one_machine_end_the_link(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Whoever forks its own log can make any number of them."""
-    monkeypatch.setattr("sync.wire.conduct._LIMITS", {EARLIER: 1})
-    net, (one, two) = Net(), stores(2)
-    _, right = net.link(one, two)
-    for common in (5, 4):
-        net.settle()
-        raw = frames.encode(frames.Proofs(evidence=(_proof(common),)))
-        right.do(right.session.received(raw, net.now))
-    net.settle()
-    assert two.forks == {((_proof(4).author, 0), 5)}
-    raw = frames.encode(frames.Proofs(evidence=(_proof(3),)))
-    right.do(right.session.received(raw, net.now))
-    assert right.closed is not None
-    assert right.closed.reason == EARLIER
 
 
 def test_sides_that_fit_together_end_the_link() -> None:
