@@ -6,11 +6,11 @@ spends the code: from then on nobody else is heard. The code itself is never log
 """
 
 import asyncio
-import contextlib
 import logging
 import socket
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -87,7 +87,8 @@ class PairListener:
         self._runner: web.AppRunner | None = None
         self._task: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
-        self._serving: _Turn | None = None
+        self._turns: dict[asyncio.BaseTransport, _Turn] = {}
+        self._taking: set[asyncio.Task[None]] = set()
         self._seen: deque[float] = deque()
         self._quiet_until = 0.0
         self._exchange: Exchange | None = None
@@ -139,9 +140,10 @@ class PairListener:
         finally:
             self._over = True
             self._shut()
-            for task in (*waiting, *accepting):
+            tasks = (*waiting, *accepting, *self._taking)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*waiting, *accepting, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             if self._exchange is not None and self._exchange.deciding is not None:
                 await asyncio.wait([self._exchange.deciding])
             await runner.cleanup()
@@ -177,13 +179,19 @@ class PairListener:
                 _log.warning("no machine can be heard: %s", error)
                 await asyncio.sleep(1.0)
                 continue
-            with contextlib.closing(connection):
-                if self._too_many(loop.time()):
-                    await asyncio.sleep(TURNED_AWAY_S)
-                    continue
-                async with self._turn:
-                    if not self._spent.is_set():
-                        await self._take(connection)
+            if self._too_many(loop.time()):
+                connection.close()
+                await asyncio.sleep(TURNED_AWAY_S)
+                continue
+            taking = loop.create_task(self._take(connection))
+            self._taking.add(taking)
+            taking.add_done_callback(partial(self._taken, connection))
+
+    def _taken(self, connection: socket.socket, taking: "asyncio.Task[None]") -> None:
+        self._taking.discard(taking)
+        connection.close()
+        if not taking.cancelled() and taking.exception() is not None:
+            _log.error("a pairing failed", exc_info=taking.exception())
 
     def _too_many(self, now: float) -> bool:
         """Count a connection; whether it is turned away."""
@@ -207,24 +215,28 @@ class PairListener:
             transport = await secured(server, connection, self._tls, self._times.handshake_s)
         except (OSError, TimeoutError):
             return
-        self._serving = turn = _Turn(transport)
+        # Secured at once, heard in turn: who dials takes a silent port for one that is off.
+        turn = self._turns[transport] = _Turn()
         try:
-            async with asyncio.timeout(self._times.handshake_s):
-                await turn.asked.wait()
-            await turn.served.wait()
+            async with self._turn:
+                turn.called.set()
+                async with asyncio.timeout(self._times.handshake_s):
+                    await turn.asked.wait()
+                await turn.served.wait()
         except TimeoutError:
             pass
         finally:
-            self._serving = None
+            del self._turns[transport]
             transport.abort()
 
     async def _asked(self, request: web.Request) -> web.StreamResponse:
-        turn = self._serving
-        if turn is None or request.transport is not turn.transport or turn.asked.is_set():
+        turn = None if request.transport is None else self._turns.get(request.transport)
+        if turn is None or turn.asked.is_set():
             return _no(503)
         turn.asked.set()
         try:
-            return await self._answered(request)
+            await turn.called.wait()
+            return _no(503) if self._spent.is_set() else await self._answered(request)
         finally:
             turn.served.set()
 
@@ -257,10 +269,10 @@ class PairListener:
 
 
 class _Turn:
-    """The connection that is being served."""
+    """A connection that is served, or waits to be."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self.transport = transport
+    def __init__(self) -> None:
+        self.called = asyncio.Event()
         self.asked = asyncio.Event()
         self.served = asyncio.Event()
 

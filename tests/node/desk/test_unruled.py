@@ -30,6 +30,7 @@ class Fillable:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.full_for: str | None = None
+        self.trouble: StoreError | None = None
 
     async def run(self, name: str, job: Job[Any]) -> Any:  # noqa: ANN401 -- a job's result
         if name == self.full_for:

@@ -19,7 +19,7 @@ from tests.sync.net.machines import HERE, until
 from tests.sync.net.pairings import Types, shows, stranger
 from tests.sync.wire.pairs import CODE, joiner, quick
 
-HASTY = Times(message_s=2.0, handshake_s=1.5)
+HASTY = Times(message_s=1.5, handshake_s=1.0)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,11 @@ async def test_what_comes_after_a_good_answer_ends_the_code_whatever_it_is() -> 
 
 
 @pytest.mark.parametrize("how", ["nothing", "tls", "offer"])
-async def test_who_holds_the_line_silently_is_cut_off_and_the_next_is_served(how: str) -> None:
+async def test_who_holds_the_line_silently_is_cut_off_and_the_next_is_served(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next waits for longer than it would for a machine that is off."""
+    monkeypatch.setattr("sync.net.reach.CONNECT_S", 0.75)
     async with shows(times=HASTY) as (shown, port), contextlib.AsyncExitStack() as stack:
         if how == "nothing":
             stack.enter_context(socket.create_connection((HERE, port)))
