@@ -24,8 +24,8 @@ MARKS: Final = {True: "ok   ", False: "FAULT"}
 def verify(place: Place, *, as_json: bool) -> None:
     """Check the store again: chains, signatures, finals, hand-overs, forks, tables, calls.
 
-    Only reads, so a node may run meanwhile; without one it checks a copy or a backup
-    that was unpacked. Ends with 1 when it finds a fault; each comes with its remedy.
+    Only reads, so a node may run meanwhile; without one it checks any
+    data directory, a copy too. Ends with 1 when it finds a fault; each comes with its remedy.
 
     Example: askmesh verify
     """
