@@ -83,14 +83,13 @@ class PairListener:
         self._wanted = port
         self._times = times or Times()
         self._key = b""
-        self._sockets: list[socket.socket] = []
         self._runner: web.AppRunner | None = None
         self._task: asyncio.Task[None] | None = None
+        self._sockets: list[socket.socket] = []
         self._turn = asyncio.Lock()
         self._turns: dict[asyncio.BaseTransport, _Turn] = {}
         self._taking: set[asyncio.Task[None]] = set()
-        self._seen: deque[float] = deque()
-        self._quiet_until = 0.0
+        self._seen, self._quiet_until = deque[float](), 0.0
         self._exchange: Exchange | None = None
         self._spent = asyncio.Event()
         self._done = asyncio.Event()

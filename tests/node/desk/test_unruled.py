@@ -13,7 +13,7 @@ from node.desk.sweeper import UNRULED_MS, Sweeper
 from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Job, Writer
-from sync.errors import StoreFull
+from sync.errors import StoreError, StoreFull
 from sync.log.facts import AskFacts, AskText, PersonFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
