@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, get_args
 
 import click
@@ -69,12 +71,13 @@ def ask(
         "key": key,
     }
     reply = place.call("flag", flag)
-    if not as_json:
-        _say_recorded(reply)
-    if wait is not None and reply["state"] != "posted":
-        reply |= _waited(place, reply["full_id"], wait)
+    with _it_stays():
         if not as_json:
-            _say_answer(reply)
+            _say_recorded(reply)
+        if wait is not None and reply["state"] != "posted":
+            reply |= _waited(place, reply["full_id"], wait)
+            if not as_json:
+                _say_answer(reply)
     if as_json:
         print_json(reply)
     if wait is not None:
@@ -150,20 +153,26 @@ def _exit_code(state: str) -> int:
     return 0 if state in GOOD else REFUSED
 
 
-def _waited(place: Place, ask_id: str, wait: float) -> dict[str, Any]:
-    """Where the ask stands after waiting, over restarts of the node."""
+@contextmanager
+def _it_stays() -> Iterator[None]:
+    """From when it is recorded on, whoever leaves is told that it stays open."""
     try:
-        return client.call(
-            place.home,
-            "await",
-            place.who(),
-            {"ask_id": ask_id, "wait_s": wait},
-            timeout=wait + SLACK_S,
-            patience=PATIENCE_S,
-        )
+        yield
     except KeyboardInterrupt:
         click.echo("\nIt stays open; nobody waits for it here any more.", err=True)
         raise click.exceptions.Exit(KEPT) from None
+
+
+def _waited(place: Place, ask_id: str, wait: float) -> dict[str, Any]:
+    """Where the ask stands after waiting, over restarts of the node."""
+    return client.call(
+        place.home,
+        "await",
+        place.who(),
+        {"ask_id": ask_id, "wait_s": wait},
+        timeout=wait + SLACK_S,
+        patience=PATIENCE_S,
+    )
 
 
 def _say_recorded(reply: dict[str, Any]) -> None:

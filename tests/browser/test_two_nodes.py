@@ -85,7 +85,8 @@ async def look(browser: Browser) -> AsyncIterator[Look]:
 def words(ask: dict[str, Any]) -> str:
     """What the row of an ask has to say."""
     state = ask["card"]["state"]
-    return WORDS[ask["final"]["outcome"] if state == "handed" else state]
+    # A state on the way to another one is no word of a page at rest.
+    return WORDS.get(ask["final"]["outcome"] if state == "handed" else state, "")
 
 
 def same_for_all(state: dict[str, Any]) -> dict[str, Any]:

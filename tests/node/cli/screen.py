@@ -62,6 +62,11 @@ class Screen:
         before, _, self.shown = self.shown.partition(text)
         return before
 
+    def prints(self) -> None:
+        """Wait until something was printed, not to the terminal; `end` has it."""
+        assert self.process.stdout is not None
+        assert select.select([self.process.stdout], [], [], WAIT_S)[0], "nothing was printed"
+
     def type(self, line: str) -> None:
         """Type a line and Enter."""
         os.write(self._master, f"{line}\n".encode())

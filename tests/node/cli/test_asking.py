@@ -152,12 +152,13 @@ def test_a_restart_of_the_node_does_not_end_the_wait(signed_in: Command, ann: Pe
 def test_leaving_a_wait_keeps_the_ask(signed_in: Command) -> None:
     words = ("ask", "--kind", "question", "--title", "Q?", "--wait", "60s")
     with signed_in.on_screen(*words) as screen:
-        ask = open_id(signed_in, "Q?")
+        # Before its reply came nobody can say whether it was recorded.
+        screen.prints()
         screen.interrupt()
         code, output = screen.end()
     assert code == 4
+    ask = open_id(signed_in, "Q?")
     assert ask in output
-    assert open_id(signed_in, "Q?") == ask
 
 
 def test_an_own_ask_can_be_withdrawn(signed_in: Command) -> None:
