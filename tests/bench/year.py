@@ -167,7 +167,7 @@ class Year:
             project="git.example.org/team/app",
             created=self.times.wall_ms(),
         )
-        words = say.NoteText(title=f"Assumed UTC in {number}", detail=DETAIL[:300], cwd="/work/app")
+        words = say.NoteText(title=f"Assumed UTC in {number}", detail=DETAIL[:300], cwd="/srv/app")
         self._say(own, EntryType.NOTE, note, words)
         mark = say.MarkFacts(
             ask=ask_name(own.node_id, number + 1), person="ann", read=True, at=note.created
@@ -197,7 +197,7 @@ class Year:
             detail=DETAIL,
             options=options,
             branch="main",
-            cwd="/work/app",
+            cwd="/srv/app",
             call=say.CallLine(tool="Bash", summary="make deploy TARGET=staging")
             if approval
             else None,

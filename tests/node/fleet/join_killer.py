@@ -7,8 +7,6 @@ WELCOME is JSON: `fleet`, `key`, `entries` in hex, and `viewer` for who begins a
 
 import asyncio
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent.parent))
 
 from node.fleet import joining
-from node.founding import open_store
 from node.store.introduced import Introduced
 from node.store.transaction import Transaction
-from node.store.writer import Writer
 from sync.log.entry import decode
 from tests.node.desk.machines import viewer
-from tests.node.store.stores import SetTimes
+from tests.node.fleet.dying import dies_at, dying
 
 
 def enter(transaction: Transaction, welcome: dict[str, Any]) -> object:
@@ -40,20 +36,7 @@ def enter(transaction: Transaction, welcome: dict[str, Any]) -> object:
 
 async def run(home: Path, welcome: dict[str, Any], point: str) -> None:
     """Run the one job, up to the point at which it dies."""
-
-    def stop(name: str) -> None:
-        if name == point:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    opened = open_store(home, create=False, machine=home.name, times=SetTimes(), random=os.urandom)
-    writer = Writer(
-        opened.connection,
-        identity=opened.identity,
-        clock=opened.clock,
-        random=os.urandom,
-        published=lambda _changes: None,
-        stop_point=stop,
-    )
+    writer = dying(home, dies_at(point))
     await writer.run("move", lambda transaction: enter(transaction, welcome))
     await writer.close()
 

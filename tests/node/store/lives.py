@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from node.bridge.client import Refused
@@ -25,10 +26,20 @@ from sync.log.facts import (
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 from tests.node.store.stores import Counted, SetTimes, found
-from tests.running import Person, RunningNode
+from tests.running import Person, RunningNode, node_in
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
+
+
+@contextlib.contextmanager
+def lived_in(folder: Path) -> Iterator[Path]:
+    """The directory of a node that lived through everything and was stopped in order."""
+    with node_in(folder) as node:
+        live(node.start())
+        node.stop()
+        let_a_machine_come_and_go(node.home)
+        yield node.home
 
 
 def live(node: RunningNode) -> Person:

@@ -5,26 +5,23 @@
 import contextlib
 import os
 import shutil
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from node.store.projection import DERIVED
 from node.store.rebuild import compare
-from tests.node.store.lives import let_a_machine_come_and_go, live, rows
-from tests.running import RunningNode, node_in
+from tests.node.store.lives import live, lived_in, rows
+from tests.node.store.spoiling import changed, columns, edit, spoiling
+from tests.running import RunningNode
 
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The directory of a node that lived through everything and was stopped in order."""
-    with node_in(tmp_path_factory.mktemp("lived")) as node:
-        live(node.start())
-        node.stop()
-        let_a_machine_come_and_go(node.home)
-        yield node.home
+    with lived_in(tmp_path_factory.mktemp("lived")) as home:
+        yield home
 
 
 @pytest.fixture
@@ -36,30 +33,6 @@ def home(lived: Path, tmp_path: Path) -> Path:
         with contextlib.suppress(FileNotFoundError):
             shutil.copy(lived / name, copy / name)
     return copy
-
-
-@contextlib.contextmanager
-def spoiling(home: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that may write anything."""
-    store = sqlite3.connect(home / "store.db", isolation_level=None)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def columns(home: Path, table: str) -> list[str]:
-    with spoiling(home) as store:
-        return [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
-
-
-def changed(value: object) -> object:
-    """Another value of the same type that no key holds yet; a text where there is none."""
-    if isinstance(value, bytes):
-        return bytes([value[0] ^ 1]) + value[1:]
-    if isinstance(value, int):
-        return value ^ 1 << 20
-    return chr(ord(value[0]) ^ 1) + value[1:] if isinstance(value, str) and value else "x"
 
 
 def test_a_node_that_lived_through_everything_is_sound(lived: Path) -> None:
@@ -85,21 +58,6 @@ def test_also_while_it_runs_and_after_a_kill(node: RunningNode) -> None:
     node.start()
     node.flag(kind="note", title="After the kill")
     assert compare(node.home) == []
-
-
-def edit(store: sqlite3.Connection, table: str, column: str) -> Callable[[], object]:
-    """Change one cell; return what puts it back."""
-    info = store.execute(f"PRAGMA table_info({table})").fetchall()
-    names = [row[1] for row in info]
-    keys = [row[1] for row in info if row[5]]
-    filled = f"SELECT * FROM {table} ORDER BY {column} IS NULL OR {column} = '' LIMIT 1"
-    row = dict(zip(names, store.execute(filled).fetchone(), strict=True))
-    new = changed(row[column])
-    where = " AND ".join(f"{key} = ?" for key in keys)
-    sql = f"UPDATE {table} SET {column} = ? WHERE {where}"
-    store.execute(sql, [new, *(row[key] for key in keys)])
-    moved = {**row, column: new}
-    return lambda: store.execute(sql, [row[column], *(moved[key] for key in keys)])
 
 
 def test_any_cell_edited_by_hand_is_named(home: Path) -> None:

@@ -18,20 +18,17 @@ from node.identity import NEXT_FILE
 from node.store.projection import DERIVED
 from node.verify.report import SHOWN
 from node.verify.whole import Verified, verify
-from tests.node.store.lives import let_a_machine_come_and_go, live
+from tests.node.store.lives import live, lived_in
+from tests.node.store.spoiling import changed, columns, edit, spoiling
 from tests.node.store.test_disks import own_namespace
-from tests.node.store.test_rebuild import changed, columns, edit, spoiling
-from tests.running import ROOT, RunningNode, node_in
+from tests.running import ROOT, RunningNode
 
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The directory of a node that lived through everything and was stopped in order."""
-    with node_in(tmp_path_factory.mktemp("lived")) as node:
-        live(node.start())
-        node.stop()
-        let_a_machine_come_and_go(node.home)
-        yield node.home
+    with lived_in(tmp_path_factory.mktemp("lived")) as home:
+        yield home
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from sync.log.entry import Entry, decode, seal
 from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import Machine
-from tests.node.store.test_rebuild_fleet import fork, live
+from tests.node.store.fleet_lives import fork, live, lived_fleet
 
 
 def findings(home: Path, level: str = "fault") -> list[tuple[str, Finding]]:
@@ -34,14 +34,7 @@ def findings(home: Path, level: str = "fault") -> list[tuple[str, Finding]]:
 async def test_each_machine_of_a_fleet_is_sound(
     tmp_path: Path, removed: bool, forked: bool
 ) -> None:
-    async with fleet_of(tmp_path, "desk", "laptop") as fleet:
-        await live(fleet)
-        if forked:
-            await fork(fleet["laptop"], fleet["desk"])
-        if removed:
-            await fleet["laptop"].ask("question")
-            await fleet.remove("laptop")
-            await fleet.carry("desk", "laptop")
+    async with lived_fleet(tmp_path, removed=removed, forked=forked) as fleet:
         for machine in fleet.machines.values():
             assert findings(machine.home) == [], machine.home.name
         # Evidence is no fault of the store, and is told.
