@@ -115,14 +115,16 @@ class Rule:
 
     def covers(self, later: "Rule") -> bool:
         """Whether this certainly matches every call that the later rule matches."""
-        if not self.tool.covers(later.tool) or bool(self.agents) != bool(later.agents):
+        # The conditions first: many rules for one tool differ in these.
+        for mine in self.conditions:
+            for each in later.conditions:
+                if mine.path == each.path and mine.test.covers(each.test):
+                    break
+            else:
+                return False
+        if bool(self.agents) != bool(later.agents) or not self.tool.covers(later.tool):
             return False
-        if not all(any(mine.covers(each) for mine in self.agents) for each in later.agents):
-            return False
-        return all(
-            any(mine.path == each.path and mine.test.covers(each.test) for each in later.conditions)
-            for mine in self.conditions
-        )
+        return all(any(mine.covers(each) for mine in self.agents) for each in later.agents)
 
 
 def decide(rules: Iterable[Rule], given: Given) -> Match | None:
