@@ -132,7 +132,7 @@ PATH_PARTS: Final = 64
 PATH_CHARACTERS: Final = 4_096
 """Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
 
-PLACES_KEPT_S: Final = 1.0
+PLACES_KEPT_S: Final = 2.0
 """For so long it is believed where the folders of path patterns lead: a look for each rule and
 call would take longer than all matching."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 Words = tuple[str | None, ...]
+"""A simple command; None is a word whose text only the shell knows."""
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash"})
 
