@@ -142,6 +142,14 @@ def _is_odd(words: Words) -> bool:
 
 
 def _read(shell: Shell, text: str, depth: int) -> None:
+    """Read a text; one whose lines are continued also as the shell joins them."""
+    _read_once(shell, text, depth)
+    if "\\\n" in text:
+        shell.plain = False
+        _read_once(shell, text.replace("\\\n", ""), depth)
+
+
+def _read_once(shell: Shell, text: str, depth: int) -> None:
     root = parse(text) if depth <= limits.SHELL_DEPTH else None
     if root is None:
         shell.unreadable()
