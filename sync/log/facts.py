@@ -130,6 +130,17 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class ConsentFacts(Statement, frozen=True, kw_only=True):
+    """`person` agrees that `node` speaks for them, as the `SPEAKS_FOR` of hash `named` says.
+
+    A later naming needs a consent of its own.
+    """
+
+    node: bytes
+    person: str
+    named: bytes
+
+
 class RulesFacts(Statement, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
@@ -346,6 +357,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.MEMBER: MemberFacts,
     EntryType.REMOVED: RemovedFacts,
     EntryType.CERTIFICATE: CertificateFacts,
+    EntryType.CONSENT: ConsentFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,
     EntryType.RULING: RulingFacts,
