@@ -131,10 +131,7 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
 
 
 class ConsentFacts(Statement, frozen=True, kw_only=True):
-    """`person` agrees that `node` speaks for them, as the `SPEAKS_FOR` of hash `named` says.
-
-    A later naming needs a consent of its own.
-    """
+    """The person agrees to one naming of a node (the hash of that `SPEAKS_FOR`)."""
 
     node: bytes
     person: str
