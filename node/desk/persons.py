@@ -4,7 +4,7 @@ import sqlite3
 
 from node.store import membership_tables
 from sync.decide.people import Act, Person, may, reach
-from sync.decide.rights import role_of
+from sync.decide.versions import role_of
 
 
 def everyone(connection: sqlite3.Connection) -> dict[str, Person]:

@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
-from node.store.derive import rebuild_in_place
+from node.store import membership_tables
+from node.store.derive import fleet_of, rebuild_in_place
 from sync.errors import StoreNewer
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -116,6 +117,16 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def people(connection: sqlite3.Connection) -> None:
+    """Lay what people are invited and agree with; consents that came before they were known count.
+
+    Whoever spoke for someone until now does so still (docs/protocol.md, "Whose node").
+    """
+    _lay_missing(connection)
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
+        membership_tables.apply(connection, fleet_of(connection))
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -150,6 +161,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0009-people": people,
 }
 
 

@@ -93,6 +93,15 @@ CREATE TABLE speaks_for (
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE naming (                         -- an owner named a machine; its person has not agreed
+    node   TEXT NOT NULL,
+    person TEXT NOT NULL,
+    entry  BLOB NOT NULL,                     -- hash of the owner's word: what a consent names
+    by     TEXT NOT NULL,                     -- person
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (node, person)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE statement_head (                 -- newest statements that count
     hash BLOB PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -349,6 +358,17 @@ CREATE TABLE person_session (                 -- signed-in places; only hashes o
     place     TEXT NOT NULL,
     created   INTEGER NOT NULL,
     last_used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitation (                     -- to sign in on this machine; the code only as a hash
+    id      TEXT PRIMARY KEY,                 -- the first part of the code
+    salt    BLOB NOT NULL,
+    hash    BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    role    TEXT NOT NULL,
+    by      TEXT NOT NULL,                    -- person
+    expires INTEGER NOT NULL,
+    tries   INTEGER NOT NULL                  -- wrong ones
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE passphrase (

@@ -130,6 +130,14 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class ConsentFacts(Statement, frozen=True, kw_only=True):
+    """The person agrees to one naming of a node (the hash of that `SPEAKS_FOR`)."""
+
+    node: bytes
+    person: str
+    named: bytes
+
+
 class RulesFacts(Statement, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
@@ -346,6 +354,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.MEMBER: MemberFacts,
     EntryType.REMOVED: RemovedFacts,
     EntryType.CERTIFICATE: CertificateFacts,
+    EntryType.CONSENT: ConsentFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,
     EntryType.RULING: RulingFacts,

@@ -29,6 +29,8 @@ class EntryType(IntEnum):
     """A node is removed, or has left: the last entries of it that count."""
     CERTIFICATE = 7
     """A node states its own certificate."""
+    CONSENT = 10
+    """A person agrees, from a node of theirs, to another one that an owner named as theirs."""
     ASK = 16
     """A question or an approval, or a new revision of a question."""
     VOTE = 17
@@ -58,6 +60,7 @@ STATEMENTS = frozenset(
         EntryType.MEMBER,
         EntryType.REMOVED,
         EntryType.CERTIFICATE,
+        EntryType.CONSENT,
     }
 )
 """Who belongs to the fleet and what they may do: settled as one set

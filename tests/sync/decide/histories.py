@@ -18,6 +18,7 @@ TYPES: dict[type[say.Statement], EntryType] = {
     say.PersonFacts: EntryType.PERSON,
     say.SpeaksForFacts: EntryType.SPEAKS_FOR,
     say.RulesFacts: EntryType.RULES,
+    say.ConsentFacts: EntryType.CONSENT,
 }
 
 
@@ -118,6 +119,10 @@ def speaks(
         by=by,
         at=4,
     )
+
+
+def consent(machine: str, name: str, named: Stated) -> say.ConsentFacts:
+    return say.ConsentFacts(node=node_of(machine), person=name, named=named.hash, at=4)
 
 
 def removed(
