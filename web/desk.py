@@ -46,6 +46,8 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
 

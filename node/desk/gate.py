@@ -258,6 +258,9 @@ class GateDesk:
             default_deadline_ms=(
                 round(match.deadline_s * 1000) if match and match.deadline_s else None
             ),
+            approvals=match.approvals if match else 1,
+            role=match.role if match else None,
+            self_approval=match.self_approval if match else True,
         )
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)
@@ -343,7 +346,7 @@ class GateDesk:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value or transaction.silenced is not None:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
-                return not_decided(self.context, row)
+                return not_decided(self.context, transaction, row)
             return self._hand(transaction, row, hold, rules)
 
         return await self.context.writer.run("gate_hand_over", job)

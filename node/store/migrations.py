@@ -93,7 +93,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
     if "resolved_hash" not in columns:
         # Derived, and told again from the log below.
-        connection.execute("DROP TABLE ask")
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
     connection.execute("DROP TABLE IF EXISTS ask_text")
     for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
         if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):
@@ -125,6 +126,19 @@ def people(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         membership_tables.apply(connection, fleet_of(connection))
+
+
+def quorum(connection: sqlite3.Connection) -> None:
+    """Say of every ask who may not allow it, what was sent back, and what it was told.
+
+    Machines of a newer askmesh may have said so before: the log is told again.
+    """
+    if any(row[1] == "not_by" for row in connection.execute("PRAGMA table_info(ask)")):
+        return
+    for table in ("ask", "vote"):
+        connection.execute(f"DROP TABLE {table}")
+    _lay_missing(connection)
+    rebuild_in_place(connection)
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:
@@ -162,6 +176,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
     "0009-people": people,
+    "0010-quorum": quorum,
 }
 
 

@@ -135,6 +135,8 @@ CREATE TABLE ask (
     rule_version TEXT,
     needed       INTEGER NOT NULL,
     role         TEXT,
+    not_by       TEXT NOT NULL DEFAULT '[]',  -- JSON list of persons whose allow does not count
+    contract     TEXT,                        -- the words the agent was told; NULL: not known
     call_mac     BLOB,
     blob         BLOB,
     call_size    INTEGER NOT NULL,
@@ -142,6 +144,7 @@ CREATE TABLE ask (
     revision     INTEGER NOT NULL,
     -- the final
     outcome      TEXT,
+    unclear      INTEGER NOT NULL DEFAULT 0,  -- sent back only because it was not understood
     choice       TEXT,
     reason       TEXT,
     final_hash   BLOB UNIQUE,
@@ -199,6 +202,7 @@ CREATE TABLE vote (
     person   TEXT NOT NULL,
     decision TEXT NOT NULL,
     choice   TEXT,
+    unclear  INTEGER NOT NULL DEFAULT 0,
     seen     BLOB NOT NULL,
     at       INTEGER NOT NULL,
     ruling   TEXT,                            -- NULL until the home has ruled
@@ -231,6 +235,15 @@ CREATE TABLE mark (                           -- last writer by (hlc, node)
     read   INTEGER NOT NULL,
     hlc    INTEGER NOT NULL,
     node   TEXT NOT NULL,
+    PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE needless (                       -- need not have been asked: last writer, as above
+    ask      TEXT NOT NULL,
+    person   TEXT NOT NULL,
+    needless INTEGER NOT NULL,
+    hlc      INTEGER NOT NULL,
+    node     TEXT NOT NULL,
     PRIMARY KEY (ask, person)
 ) STRICT, WITHOUT ROWID;
 

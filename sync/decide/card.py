@@ -53,6 +53,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     own_taking_back: bool = False
     """The viewer took back, and that was not ruled on."""
     own_counted: bool = False
+    own_beside: str | None = None
+    """Whose allow counts instead of the viewer's, given on the same machine."""
+    own_agent: bool = False
+    """The viewer's own agent asks, and somebody else has to allow it."""
     own_lost: bool = False
     """The viewer's last vote was superseded or late."""
     own_refused: Ruling | None = None
@@ -60,6 +64,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     own_made: bool = False
     """A vote of the viewer is one of those that made the final."""
     outcome: Outcome | None = None
+    unclear: bool = False
+    """Denied or declined only because it was not understood."""
     closed_at: int | None = None
     closed_by: str | None = None
     """The name of the person whose vote made the final."""
@@ -187,6 +193,10 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _card(state, sentence, facts, actions if allowed else ())
     if not allowed:
         return _card(CardState.RESTRICTED, _restricted(facts, viewer), facts)
+    if facts.own_agent:
+        so_far = f" {facts.counted} of {facts.needed} so far." if facts.counted else ""
+        sentence = own_agent(facts.role) + so_far + " You may deny it."
+        return _card(CardState.RESTRICTED, sentence, facts, _buttons(facts))
     return _answerable(facts)
 
 
@@ -207,6 +217,13 @@ def _own(facts: CardFacts) -> tuple[CardState, str] | None:
             f"Your answer is kept until {facts.machine} is back; {facts.agent} was not told yet."
         )
         return CardState.KEPT, sentence
+    if facts.own_counted and facts.own_beside is not None:
+        sentence = (
+            f"Your answer is recorded, but {facts.own_beside} allowed it on the same machine, and"
+            f" people on one machine count as one: {facts.counted} of {facts.needed}. Take it"
+            " back and allow it on a machine of your own."
+        )
+        return CardState.COUNTED, sentence
     if facts.own_counted:
         sentence = f"Your answer counts: {facts.counted} of {facts.needed}."
         return CardState.COUNTED, sentence
@@ -242,7 +259,14 @@ def _answerable(facts: CardFacts) -> Card:
 
 def _buttons(facts: CardFacts) -> tuple[str, ...]:
     """The answers of a kind; what cannot be read here cannot be allowed here."""
-    return tuple(action for action in _BUTTONS[facts.kind] if action != "allow" or facts.call_here)
+    may_allow = facts.call_here and not facts.own_agent
+    return tuple(action for action in _BUTTONS[facts.kind] if action != "allow" or may_allow)
+
+
+def own_agent(role: str | None) -> str:
+    """Say to whom it falls to allow what the viewer's own agent asks."""
+    who = f"someone else with the role {role}" if role else "someone else"
+    return f"Your own agent asks this, so it is for {who} to allow it."
 
 
 def _card(
@@ -266,6 +290,8 @@ def _card(
 
 def _verdict(facts: CardFacts) -> str:
     outcome = facts.outcome.value.capitalize() if facts.outcome else "Closed"
+    if facts.unclear:
+        outcome = "Sent back as unclear"
     label = f" “{facts.answer_label}”" if facts.answer_label else ""
     by = "you" if facts.closed_by_viewer else facts.closed_by
     who = f" by {by}" if by else ""
@@ -300,6 +326,8 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         sentence = f"{verdict}; {facts.agent} has not picked it up yet."
         return _shut(CardState.NOT_PICKED_UP, sentence, _closed(facts), actions)
     state = CardState.ANSWERED_HERE if facts.closed_by_viewer else CardState.ANSWERED_ELSEWHERE
+    if facts.unclear:
+        state = CardState.UNCLEAR
     sentence = f"{verdict}; {facts.agent} has not been told yet."
     return _shut(state, sentence, _closed(facts), actions)
 

@@ -30,6 +30,8 @@ class Quorum(Part, frozen=True, kw_only=True):
 
     needed: int = 1
     role: str | None = None
+    not_by: list[str] = []
+    """Persons whose allow does not count: those whose agent asks. Their deny does."""
 
 
 class Option(Part, frozen=True, kw_only=True):
@@ -176,6 +178,8 @@ class AskFacts(Part, frozen=True, kw_only=True):
     call_size: int = 0
     revision: int = 1
     replaces: bytes | None = None
+    contract: str | None = None
+    """The version of the words that tell agents when to ask; None: not known."""
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -194,7 +198,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     """A person's answer. `seen` is the hash of the ask entry that was shown.
 
     `takes_back` names the votes that a `take_back` takes back: they count no more, even
-    where they reach the home after it.
+    where they reach the home after it. `unclear` goes with a deny or a decline: the ask is
+    sent back as not understood, and nothing is said about what was asked.
     """
 
     ask: str
@@ -203,6 +208,7 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     seen: bytes
     choice: str | None = None
     takes_back: list[bytes] = []
+    unclear: bool = False
     at: int
 
 
@@ -238,6 +244,8 @@ class FinalFacts(Part, frozen=True, kw_only=True):
     ask: str
     seen: bytes
     outcome: str
+    unclear: bool = False
+    """Denied or declined only because it was not understood."""
     choice: str | None = None
     reason: str | None = None
     rule: RuleReference | None = None
@@ -322,6 +330,8 @@ class NoteFacts(Part, frozen=True, kw_only=True):
     session: str
     project: str
     created: int
+    contract: str | None = None
+    """As in `AskFacts`."""
 
 
 class NoteText(Part, frozen=True, kw_only=True):
@@ -334,11 +344,16 @@ class NoteText(Part, frozen=True, kw_only=True):
 
 
 class MarkFacts(Part, frozen=True, kw_only=True):
-    """A person marked a row as read or unread."""
+    """A person marked a row as read or unread; or as one that need not have been asked.
+
+    Where `needless` is given it says that alone: `read` is then what stood before, for
+    machines that know no other mark.
+    """
 
     ask: str
     person: str
     read: bool
+    needless: bool | None = None
     at: int
 
 
