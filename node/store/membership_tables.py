@@ -104,7 +104,11 @@ def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
             " WHERE type < 16 AND fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
-        if (one := stated(hash=entry_hash, author=author, seq=seq, type=kind, facts=facts))
+        if (
+            one := stated(
+                hash=entry_hash, author=author, seq=seq, type=kind, facts=facts, fleet=fleet
+            )
+        )
     ]
 
 

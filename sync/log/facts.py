@@ -12,10 +12,11 @@ import msgspec
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.kinds import EntryType
+from sync.log.parts import Part, Statement
+from sync.log.standing_facts import OperatorFacts, StandingFacts
 
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of every part of a body."""
+__all__ = ["OperatorFacts", "Part", "StandingFacts", "Statement"]
+# What other rooms defined; all that is defined here is meant as well.
 
 
 class RuleReference(Part, frozen=True, kw_only=True):
@@ -47,17 +48,6 @@ class CallLine(Part, frozen=True, kw_only=True):
 
     tool: str
     summary: str
-
-
-class Statement(Part, frozen=True, kw_only=True):
-    """Base of what is said about the fleet itself (`sync.log.kinds.STATEMENTS`).
-
-    `heads` are the hashes of the newest statements its author knew: what it may say is
-    judged as of these, so every node judges alike, whatever reached it first.
-    """
-
-    heads: list[bytes] = []
-    at: int
 
 
 class GenesisFacts(Statement, frozen=True, kw_only=True):
@@ -369,6 +359,8 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.MEMBER: MemberFacts,
     EntryType.REMOVED: RemovedFacts,
     EntryType.CERTIFICATE: CertificateFacts,
+    EntryType.STANDING: StandingFacts,
+    EntryType.OPERATOR: OperatorFacts,
     EntryType.CONSENT: ConsentFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,

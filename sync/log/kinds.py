@@ -29,6 +29,10 @@ class EntryType(IntEnum):
     """A node is removed, or has left: the last entries of it that count."""
     CERTIFICATE = 7
     """A node states its own certificate."""
+    STANDING = 8
+    """How the account stands, for all or for one person: whether answers count."""
+    OPERATOR = 9
+    """An outside system's key may say how the account stands, or no longer."""
     CONSENT = 10
     """A person agrees, from a node of theirs, to another one that an owner named as theirs."""
     ASK = 16
@@ -60,6 +64,8 @@ STATEMENTS = frozenset(
         EntryType.MEMBER,
         EntryType.REMOVED,
         EntryType.CERTIFICATE,
+        EntryType.STANDING,
+        EntryType.OPERATOR,
         EntryType.CONSENT,
     }
 )
