@@ -53,6 +53,10 @@ class CardView(View, frozen=True, kw_only=True):
     since: int
     by: str | None = None
     where: str | None = None
+    attention: str = "called"
+    """What an open ask means for the viewer: a `sync.decide.attention.Mode` value."""
+    attention_until: int | None = None
+    """Until when it means that, as far as that is known."""
 
 
 class FinalView(View, frozen=True, kw_only=True):
@@ -349,7 +353,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

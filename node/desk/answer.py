@@ -4,6 +4,7 @@ import sqlite3
 from typing import cast
 
 from node.desk import persons
+from node.desk.attention import reachable
 from node.desk.context import Context
 from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
@@ -28,7 +29,7 @@ def flagged_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, *, already_open: bool
 ) -> Flagged:
     """Return the reply to raising an ask."""
-    reach, reason = persons.reachable(connection, row.role)
+    reach, reason = reachable(connection, row, context.clock.now())
     return Flagged(
         id=context.short(row.id),
         full_id=row.id,
@@ -44,7 +45,7 @@ def answer_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, session: str | None
 ) -> Answer:
     """Return where an ask stands; the answer itself only to the session that holds it."""
-    reach, why_not = persons.reachable(connection, row.role)
+    reach, why_not = reachable(connection, row, context.clock.now())
     text = words(connection, row)
     answer = text.answer
     here = row.home == context.identity.name

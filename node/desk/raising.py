@@ -58,6 +58,9 @@ class NewAsk(msgspec.Struct, frozen=True, kw_only=True):
     call: CallContent | None = None
     enforced: bool = False
     rule: RuleReference | None = None
+    escalate_ms: int | None = None
+    """After how long it goes on to those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
     def content(self) -> bytes:
         """Return a hash of what is asked: two asks with the same one are the same."""
@@ -227,6 +230,8 @@ def _facts(who: Asker, ask: NewAsk, *, number: int, created: int, salt: bytes) -
         call_mac=hmac.digest(salt, call.canonical, hashlib.sha256) if call else None,
         blob=call.blob if call else None,
         call_size=len(call.canonical) if call else 0,
+        escalate_at=None if ask.escalate_ms is None else created + ask.escalate_ms,
+        escalate_to=None if ask.escalate_ms is None else ask.escalate_to,
     )
 
 

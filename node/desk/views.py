@@ -8,6 +8,7 @@ import msgspec
 
 from node import limits
 from node.desk import far, persons
+from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
@@ -76,6 +77,7 @@ class Looking:
         self.speaks = self.viewer is not None and persons.speaks_for(
             connection, context.identity.name, self.viewer.id
         )
+        self.attentive = Attentive(connection, self.people)
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
@@ -176,19 +178,21 @@ class Looking:
         if self.silenced is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
-        (count,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+        found = self.connection.execute(
+            "SELECT agent, project, home, ask.role, at, escalation.role, count(*) FROM ask"
+            " LEFT JOIN escalation ON ask = id WHERE state = 'waiting'"
             " AND (deadline IS NULL OR deadline > ?)"
-            " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
+            " AND (ask.role IS NULL OR ask.role IN (SELECT value FROM json_each(?)))"
             " AND home NOT IN (SELECT value FROM json_each(?))"
             " AND id NOT IN (SELECT ask FROM redaction)"
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
             "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
             "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
-            "   AND own.person = vote.person))",
+            "   AND own.person = vote.person)) GROUP BY 1, 2, 3, 4, 5, 6",
             (self.now, json.dumps(roles), gone, self.viewer.id),
-        ).fetchone()
-        return int(count)
+        )
+        means, viewer = self.attentive.means, self.viewer
+        return sum(n for *what, n in found if means(viewer, asked(Columns(*what)), self.now).calls)
 
     def sight(self, node: str) -> Sight:
         """Return how a machine stands, read once."""
@@ -254,6 +258,8 @@ class Looking:
             actions=list(shown.actions),
             open=shown.open,
             needs_me=shown.needs_me,
+            attention=facts.attention.mode.value,
+            attention_until=facts.attention.until,
             since=shown.since,
             by=facts.closed_by,
             where=facts.closed_on,
@@ -261,6 +267,7 @@ class Looking:
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
         own, sight = self._own_vote(row), self.sight(row.home)
+        heard = self.attentive.of(row, self.viewer, self.now)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -273,6 +280,8 @@ class Looking:
             home_seen_by=sight.by,
             speaks_here=self.speaks,
             call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
+            attention=heard.attention,
+            unheard=heard.unheard,
             role=row.role,
             needed=row.needed,
             counted=self._counted(row),

@@ -116,6 +116,13 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def attention(connection: sqlite3.Connection) -> None:
+    """Lay what persons are called for; a newer node may have said some of it already."""
+    _lay_missing(connection)
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
+        rebuild_in_place(connection)
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -150,6 +157,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0008-attention": attention,
 }
 
 

@@ -11,11 +11,9 @@ import msgspec
 
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.kinds import EntryType
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of every part of a body."""
+from sync.log.part import Part as Part
 
 
 class RuleReference(Part, frozen=True, kw_only=True):
@@ -168,6 +166,9 @@ class AskFacts(Part, frozen=True, kw_only=True):
     call_size: int = 0
     revision: int = 1
     replaces: bytes | None = None
+    escalate_at: int | None = None
+    """From when on it also calls those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -196,6 +197,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     choice: str | None = None
     takes_back: list[bytes] = []
     at: int
+    session: str | None = None
+    """Which signed-in place it was given on: no secret, and nothing is decided by it."""
 
 
 class VoteText(Part, frozen=True, kw_only=True):
@@ -355,6 +358,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
+    EntryType.SUBSCRIPTION: SubscriptionFacts,
 }
 """The facts of each type."""
 
