@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -346,6 +347,8 @@ class State(View, frozen=True, kw_only=True):
     banners: list[str]
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
+    attention: AttentionView | None = None
+    """How the person is called now."""
 
 
 class Change(View, frozen=True, kw_only=True):
