@@ -2,7 +2,7 @@
 
 import hashlib
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
@@ -49,6 +49,18 @@ class Match:
     action: Action
     deadline_s: float | None
     reason: str | None
+    approvals: int = 1
+    """How many different people must allow it."""
+    role: str | None = None
+    """Only people of this role, or a higher one, count."""
+    self_approval: bool = True
+    """Whether those whose agent asks may allow it."""
+    hide: tuple[str, ...] = ()
+    """Arguments, by their dotted paths, that never leave the machine that asks."""
+    escalate_s: float | None = None
+    """After so long without an answer the ask goes to `escalate_to` as well."""
+    escalate_to: str | None = None
+    """A role."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,10 +107,33 @@ class Rule:
     deadline_s: float | None
     reason: str | None
     line: int
+    agents: tuple[Glob, ...] = ()
+    """None: a rule of the account, for every agent that has no rules of its own."""
+    approvals: int = 1
+    role: str | None = None
+    self_approval: bool = True
+    hide: tuple[str, ...] = ()
+    escalate_s: float | None = None
+    escalate_to: str | None = None
 
     def applies(self, arguments: object, cwd: str | None) -> bool:
         """Whether every condition holds; the tool has been compared before."""
         return all(condition.holds(arguments, cwd) for condition in self.conditions)
+
+    def verdict(self) -> Match:
+        """What this rule says about a call that it matches."""
+        return Match(
+            rule=self.name,
+            action=self.action,
+            deadline_s=self.deadline_s,
+            reason=self.reason,
+            approvals=self.approvals,
+            role=self.role,
+            self_approval=self.self_approval,
+            hide=self.hide,
+            escalate_s=self.escalate_s,
+            escalate_to=self.escalate_to,
+        )
 
     def covers(self, later: "Rule") -> bool:
         """Whether this certainly matches every call that the later rule matches."""
@@ -127,26 +162,30 @@ class Rules:
         default_factory=dict, init=False, compare=False, repr=False
     )
 
-    def match(self, tool: str, arguments: object, cwd: str | None = None) -> Match | None:
+    def match(
+        self,
+        tool: str,
+        arguments: object,
+        cwd: str | None = None,
+        *,
+        agents: Sequence[str] = (),
+    ) -> Match | None:
         """The first rule that matches the call; None when none does.
 
+        `agents` are the names of the agent that calls: the one it has and those it had.
         With `cwd`, `ask` and `deny` rules see relative paths as the places they name.
         Of siblings the strictest action counts.
         """
         found = self._match(tool, arguments, cwd)
         for sibling in self.siblings:
-            found = max(found, sibling.match(tool, arguments, cwd), key=_strictness)
+            other = sibling.match(tool, arguments, cwd, agents=agents)
+            found = max(found, other, key=_strictness)
         return found
 
     def _match(self, tool: str, arguments: object, cwd: str | None) -> Match | None:
         for rule in self._for(tool):
             if rule.applies(arguments, cwd):
-                return Match(
-                    rule=rule.name,
-                    action=rule.action,
-                    deadline_s=rule.deadline_s,
-                    reason=rule.reason,
-                )
+                return rule.verdict()
         return None
 
     def _for(self, tool: str) -> tuple[Rule, ...]:
