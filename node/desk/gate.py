@@ -258,6 +258,8 @@ class GateDesk:
             default_deadline_ms=(
                 round(match.deadline_s * 1000) if match and match.deadline_s else None
             ),
+            escalate_ms=round(match.escalate_s * 1000) if match and match.escalate_s else None,
+            escalate_to=match.escalate_to if match else None,
         )
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)
