@@ -245,8 +245,11 @@ class Looking:
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
+        heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
             self._facts(row, text),
+            attention=heard.attention,
+            unheard=heard.unheard,
             on_hold=self.silenced,
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
@@ -267,7 +270,6 @@ class Looking:
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
         own, sight = self._own_vote(row), self.sight(row.home)
-        heard = self.attentive.of(row, self.viewer, self.now)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -280,8 +282,6 @@ class Looking:
             home_seen_by=sight.by,
             speaks_here=self.speaks,
             call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
-            attention=heard.attention,
-            unheard=heard.unheard,
             role=row.role,
             needed=row.needed,
             counted=self._counted(row),

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.attention_double import AttentionDouble
 from web import views
-from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
 SECRET = "s" * 43
@@ -96,19 +96,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-def attention_view() -> AttentionView:
-    return AttentionView(
-        person="p1",
-        name="Ann",
-        state="called",
-        until=None,
-        muted_until=None,
-        quiet=None,
-        subscriptions=[],
-    )
-
-
-class DeskDouble:
+class DeskDouble(AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -361,21 +349,6 @@ class DeskDouble:
 
     async def put_away_restored(self, viewer: Viewer) -> None:
         await self._do("put_away_restored", viewer.person)
-
-    async def attention(self, viewer: Viewer) -> AttentionView:
-        return attention_view()
-
-    async def subscribe(self, viewer: Viewer, wanted: Subscribing) -> AttentionView:
-        await self._do("subscribe", wanted)
-        return attention_view()
-
-    async def mute(self, viewer: Viewer, until: int | None) -> AttentionView:
-        await self._do("mute", until)
-        return attention_view()
-
-    async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
-        await self._do("set_quiet", quiet)
-        return attention_view()
 
     async def leave_consequences(self, viewer: Viewer) -> views.Consequences:
         return views.Consequences(allowed=False, sentences=["It is the only one."])
