@@ -268,3 +268,12 @@ PAIR_CONNECTIONS: Final = 5
 
 PAIR_WINDOW_S: Final = 60.0
 """After too many connections nobody is heard for so long."""
+
+PATTERN_CHARACTERS: Final = 200
+"""An agent's name, a project or a machine in a subscription: as long as those can be."""
+
+SUBSCRIPTIONS: Final = 200
+"""Agents one person can say something about: more than anyone reads through."""
+
+MUTE_MAX_MS: Final = 31 * DAY_MS
+"""The longest mute: it ends by itself while one still remembers it."""

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
+from web.attention_desk import AttentionDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -327,5 +328,5 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AttentionDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

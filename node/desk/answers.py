@@ -50,6 +50,9 @@ OPEN_OWN = (
 TAKES_BACK = 16
 """Votes one taking back names: far more than anyone gives on one ask between rulings."""
 
+SESSION_SHOWN = 8
+"""Characters of a session's id that tell the places of a person apart."""
+
 
 class Answers:
     """Voting, taking back, and the home's rulings."""
@@ -267,6 +270,7 @@ class Answers:
         entry = transaction.append(
             EntryType.VOTE,
             VoteFacts(
+                session=place_of(viewer),
                 ask=row.id,
                 person=viewer.person,
                 decision=Decision.TAKE_BACK.value if takes_back else ballot.decision,
@@ -360,3 +364,8 @@ class Answers:
 def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:
     row = connection.execute("SELECT ruling FROM vote WHERE hash = ?", (vote,)).fetchone()
     return None if row is None else row[0]
+
+
+def place_of(viewer: Viewer) -> str:
+    """Name the signed-in place of a vote: its kind and the beginning of its id, no secret."""
+    return f"{viewer.kind} {viewer.session_id[:SESSION_SHOWN]}"

@@ -8,6 +8,7 @@ import msgspec
 
 from node import limits
 from node.desk import far, persons
+from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
@@ -76,6 +77,7 @@ class Looking:
         self.speaks = self.viewer is not None and persons.speaks_for(
             connection, context.identity.name, self.viewer.id
         )
+        self.attentive = Attentive(connection, self.people)
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
@@ -176,10 +178,11 @@ class Looking:
         if self.silenced is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
-        (count,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+        found = self.connection.execute(
+            "SELECT agent, project, home, ask.role, at, escalation.role, count(*) FROM ask"
+            " LEFT JOIN escalation ON ask = id WHERE state = 'waiting'"
             " AND (deadline IS NULL OR deadline > ?)"
-            " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
+            " AND (ask.role IS NULL OR ask.role IN (SELECT value FROM json_each(?)))"
             " AND home NOT IN (SELECT value FROM json_each(?))"
             " AND id NOT IN (SELECT ask FROM redaction)"
             " AND (not_by = '[]'"
@@ -187,10 +190,11 @@ class Looking:
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
             "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
             "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
-            "   AND own.person = vote.person))",
+            "   AND own.person = vote.person)) GROUP BY 1, 2, 3, 4, 5, 6",
             (self.now, json.dumps(roles), gone, self.viewer.id, self.viewer.id),
-        ).fetchone()
-        return int(count)
+        )
+        means, viewer = self.attentive.means, self.viewer
+        return sum(n for *what, n in found if means(viewer, asked(Columns(*what)), self.now).calls)
 
     def sight(self, node: str) -> Sight:
         """Return how a machine stands, read once."""
@@ -262,8 +266,11 @@ class Looking:
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
+        heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
             self._with_quorum(row, self._facts(row, text)),
+            attention=heard.attention,
+            unheard=heard.unheard,
             on_hold=self.silenced,
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
@@ -275,6 +282,8 @@ class Looking:
             actions=list(shown.actions),
             open=shown.open,
             needs_me=shown.needs_me,
+            attention=facts.attention.mode.value,
+            attention_until=facts.attention.until,
             since=shown.since,
             by=facts.closed_by,
             where=facts.closed_on,

@@ -118,6 +118,13 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def attention(connection: sqlite3.Connection) -> None:
+    """Lay what persons are called for; a newer node may have said some of it already."""
+    _lay_missing(connection)
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
+        rebuild_in_place(connection)
+
+
 def people(connection: sqlite3.Connection) -> None:
     """Lay what people are invited and agree with; consents that came before they were known count.
 
@@ -175,6 +182,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0008-attention": attention,
     "0009-people": people,
     "0010-quorum": quorum,
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from node.store import erasing, membership_tables
+from node.store import attention_tables, erasing, membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.people import Act, may
@@ -24,7 +24,10 @@ from sync.log.hlc import newer
 from sync.log.kinds import EntryType
 from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
 
-APPLIED = ("ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted")
+APPLIED = (
+    "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
+    *attention_tables.TABLES
+)  # fmt: skip
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
 """The tables that are rebuilt from the log."""
@@ -159,6 +162,7 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.revision,
         ),
     )
+    attention_tables.escalation(connection, ask, facts)
     return ask
 
 
@@ -340,6 +344,7 @@ def _handover(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.ask,
         ),
     )
+    connection.execute("INSERT OR REPLACE INTO handed VALUES (?, ?)", (facts.ask, arrived.hash))
     return facts.ask
 
 
@@ -402,4 +407,5 @@ _APPLY: dict[int, Apply] = {
     EntryType.RESOLVED: _resolved,
     EntryType.REDACTED: _redacted,
     EntryType.MARK: _mark,
+    EntryType.SUBSCRIPTION: lambda at, said: attention_tables.subscription(at, said.entry),
 }

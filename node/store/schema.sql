@@ -247,6 +247,26 @@ CREATE TABLE needless (                       -- need not have been asked: last 
     PRIMARY KEY (ask, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE subscription (                   -- last writer by (hlc, node), among those nodes
+    person TEXT NOT NULL,                     -- that speak for the person
+    field  TEXT NOT NULL,                     -- what is set, as a JSON array
+    node   TEXT NOT NULL,                     -- that said it
+    facts  BLOB NOT NULL,                     -- what was set, as it was signed
+    hlc    INTEGER NOT NULL,
+    PRIMARY KEY (person, field, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE escalation (                     -- of asks that go on to others while they wait
+    ask  TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL,                    -- from when on
+    role TEXT NOT NULL                        -- to whom
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handed (                         -- the hand-over that stands
+    ask  TEXT PRIMARY KEY,
+    hash BLOB NOT NULL                        -- entry hash
+) STRICT, WITHOUT ROWID;
+
 -- Local -------------------------------------------------------------------------------
 
 CREATE TABLE local (                          -- this node's own single values

@@ -6,6 +6,7 @@ No button is offered that is certain to be refused. A viewer's own verdict beats
 import msgspec
 
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, expired
+from sync.decide.attention import CALLED, Attention, Mode
 from sync.decide.card_state import GONE, REACHED, CardState, HomeState
 from sync.decide.handover import Held, Standing, Status, Void, outcome_unknown
 from sync.decide.people import Person, eligible
@@ -58,6 +59,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the exact call can be read here (or there is none)."""
     erased: str | None = None
     """Who had its text erased, as far as anyone did."""
+    attention: Attention = CALLED
+    """What it means for the viewer while it is open."""
+    unheard: bool = False
+    """Nobody who may answer is called for it now."""
     role: str | None = None
     needed: int = 1
     counted: int = 0
@@ -259,7 +264,7 @@ def _restricted(facts: CardFacts, viewer: Person | None) -> str:
             " An owner can say that it does."
         )
     who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
-    return f"Waiting for {who}."
+    return f"Waiting for {who}.{_UNHEARD if facts.unheard else ''}"
 
 
 def _answerable(facts: CardFacts) -> Card:
@@ -276,7 +281,19 @@ def _answerable(facts: CardFacts) -> Card:
         parts.append(f"{facts.machine} is away: an answer is kept until it is back.")
     if not facts.call_here:
         parts.append("The exact call is still on its way.")
-    return _card(state, " ".join(parts), facts, _buttons(facts), needs_me=True)
+    heard = _HEARD.get(facts.attention.mode)
+    sentence = " ".join([*parts, heard] if heard else parts)
+    sentence += _UNHEARD if facts.unheard else ""
+    return _card(state, sentence, facts, _buttons(facts), needs_me=facts.attention.calls)
+
+
+_HEARD = {
+    Mode.ESCALATED: "Nobody has answered so far, so it was passed on to you.",
+    Mode.NOT_SUBSCRIBED: "You are not subscribed to this agent, so it does not call you.",
+    Mode.MUTED: "You are muted, so it does not call you.",
+    Mode.QUIET: "You have quiet hours, so it does not call you.",
+}
+_UNHEARD = " Nobody who may answer is called for it now."
 
 
 def _buttons(facts: CardFacts) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import msgspec
 
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.kinds import EntryType
 from sync.log.parts import Part, Statement
 from sync.log.standing_facts import OperatorFacts, StandingFacts
@@ -170,6 +171,9 @@ class AskFacts(Part, frozen=True, kw_only=True):
     replaces: bytes | None = None
     contract: str | None = None
     """The version of the words that tell agents when to ask; None: not known."""
+    escalate_at: int | None = None
+    """From when on it also calls those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -200,6 +204,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     takes_back: list[bytes] = []
     unclear: bool = False
     at: int
+    session: str | None = None
+    """Which signed-in place it was given on: no secret, and nothing is decided by it."""
 
 
 class VoteText(Part, frozen=True, kw_only=True):
@@ -371,6 +377,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
+    EntryType.SUBSCRIPTION: SubscriptionFacts,
 }
 """The facts of each type."""
 
