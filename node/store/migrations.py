@@ -116,6 +116,12 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def gate(connection: sqlite3.Connection) -> None:
+    """Remember every name of a session, and keep hidden arguments apart from what travels."""
+    _lay_missing(connection)
+    connection.execute("INSERT OR IGNORE INTO agent_name SELECT id, agent FROM agent_session")
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -150,6 +156,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0011-gate": gate,
 }
 
 
