@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from node.desk import far, judging, rows
+from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
 from node.desk.gate_verdict import not_decided, title_of, verdict_of
@@ -61,7 +62,8 @@ class GateDesk:
             if isinstance(found, GateVerdict):
                 return found
             if found is None:
-                found = await self._raise(hold, await self._content(hold.call))
+                hidden = hold.match.hide if hold.match else ()
+                found = await self._raise(hold, await content_of(self.context, hold.call, hidden))
             self._waiting[found] += 1
         try:
             ask = await self._until_closed(found, hold.hold_s)
@@ -162,18 +164,6 @@ class GateDesk:
         row = expire_if_due(transaction, row)
         if row.state == AskState.WAITING.value and transaction.silenced is None:
             close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=SETTLED))
-
-    async def _content(self, call: Call) -> CallContent:
-        salt = self.context.random(limits.SALT_BYTES)
-        blob = await asyncio.to_thread(self.context.blobs.put, call.canonical, salt)
-        return CallContent(
-            tool=call.tool,
-            summary=call.summary,
-            canonical=call.canonical,
-            digest=call.digest,
-            blob=blob,
-            diff=call.diff,
-        )
 
     async def _find(self, hold: GateHold) -> GateVerdict | str | None:
         """Return a verdict, or the open ask that this call is, or None: it must be raised."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from node.desk import rows
 from node.desk.answer import answer_of
+from node.desk.call_content import whole
 from node.desk.closing import expire_if_due, hand, void
 from node.desk.context import Context
 from node.desk.judging import law_over
@@ -99,8 +100,8 @@ class Taking:
         row = followed(connection, ask)
         if row is None or row.outcome != Outcome.ALLOWED.value or row.state != "closed":
             return None
-        call = None if row.blob is None else json.loads(self.context.blobs.get(row.blob))
-        return _Unspent(row, call)
+        canonical = whole(self.context, connection, row)
+        return _Unspent(row, None if canonical is None else json.loads(canonical))
 
     def _decided(
         self, transaction: Transaction, row: AskRow, who: Asker, *, take_over: bool
