@@ -132,6 +132,15 @@ class AskView(View, frozen=True, kw_only=True):
     resolved: ResolvedView | None
     read: bool
     """Marked as read (a note or result that was dismissed)."""
+    needless: bool = False
+    """The viewer marked it as one that need not have been asked."""
+    alike: str | None = None
+    """Open approvals with the same value ask for the identical call: they can be allowed
+    together."""
+    needed: int = 1
+    """How many people must allow it."""
+    counted: int = 0
+    """While it is open: how many have."""
     erased: ErasedView | None = None
     """Set where its words cannot be read any more."""
 
@@ -297,6 +306,17 @@ class RulesView(View, frozen=True, kw_only=True):
     applied_by: str
     count: int
     source: str
+
+
+class AgentCount(View, frozen=True, kw_only=True):
+    """What one agent asked under one version of the words that tell it when to ask."""
+
+    agent: str
+    contract: str | None
+    """That version; null: not known, asked before askmesh kept it."""
+    asked: int
+    needless: int
+    """Of these, how many a person marked as ones that need not have been asked."""
 
 
 class Counts(View, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
-from node.desk.votes import COUNTED_FROM, counting_votes, final_votes
+from node.desk.votes import COUNTED_FROM, allows, counting_votes, final_votes
 from node.store import erasing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
@@ -120,6 +120,10 @@ class Looking:
             handover=self._handover(row),
             resolved=_resolved(row, text),
             read=self._read(row),
+            needless=self._needless(row),
+            alike=self._alike(row),
+            needed=row.needed,
+            counted=allows(self.connection, row, self.people),
             erased=erased,
         )
 
@@ -357,6 +361,23 @@ class Looking:
             "SELECT read FROM mark WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
         ).fetchone()
         return mark is not None and bool(mark[0])
+
+    def _needless(self, row: AskRow) -> bool:
+        if self.viewer is None:
+            return False
+        mark = self.connection.execute(
+            "SELECT needless FROM needless WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
+        ).fetchone()
+        return mark is not None and bool(mark[0])
+
+    def _alike(self, row: AskRow) -> str | None:
+        """What identical open calls have in common, as far as that costs little to know."""
+        if row.state != AskState.WAITING.value or row.blob is None:
+            return None
+        if row.call_size > limits.ALIKE_BYTES:
+            return None
+        digest = self.context.blobs.digest(row.blob)
+        return None if digest is None else digest.hex()
 
     def shown(self) -> list[AskView]:
         """Return what the page's snapshot shows: open asks and the latest closed ones."""

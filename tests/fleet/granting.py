@@ -71,6 +71,8 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("POST", "/api/sign-ins/{id}/collect"): (f"{sign_in}/collect", digits),
         ("POST", "/api/asks/{id}/votes"): (f"{ask}/votes", vote),
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
+        ("POST", "/api/votes"): ("/api/votes", {"votes": [{"ask": ground.approval, **vote}]}),
+        ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
         ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (
             f"/api/asks/{ground.note}/erasing",

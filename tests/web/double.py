@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from sync.errors import Conflict, NotAllowed, NotFound
+from sync.errors import AskmeshError, Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from web import views
-from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.desk import Ballot, Ballots, Erasing, NewSession, SignIn, Viewer
 
 SECRET = "s" * 43
 STORE_ID = "0123456789abcdef"
@@ -281,6 +281,23 @@ class DeskDouble:
     async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> views.AskView:
         await self._do("mark_read", (ask_id, read))
         return ask_view(kind="note", read=read)
+
+    async def vote_together(
+        self, viewer: Viewer, ballots: Ballots
+    ) -> list[views.VoteReceipt | AskmeshError]:
+        await self._do("vote_together", ballots)
+        receipt = views.VoteReceipt(vote="v1", state="accepted", ask=ask_view())
+        return [
+            receipt if ballot.ask == ASK else NotFound("There is no such ask here.")
+            for ballot in ballots.votes
+        ]
+
+    async def mark_needless(self, viewer: Viewer, ask_id: str, *, needless: bool) -> views.AskView:
+        await self._do("mark_needless", (ask_id, needless))
+        return ask_view(needless=needless)
+
+    async def agent_report(self, viewer: Viewer) -> list[views.AgentCount]:
+        return [views.AgentCount(agent="claude", contract=None, asked=3, needless=1)]
 
     async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> views.AskView:
         await self._do("redact", (ask_id, wanted))
