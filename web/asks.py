@@ -5,20 +5,11 @@ from typing import Final
 
 from aiohttp import web
 
-from sync.errors import AskmeshError, Invalid, NotFound
-from web.desk import Ballot, Ballots, Desk, Erasing
+from sync.errors import Invalid, NotFound
+from web.desk import Ballot, Desk, Erasing
 from web.limits import ID_CHARACTERS, VOTE_WAIT_S
-from web.messages import (
-    AgentReport,
-    Done,
-    Mark,
-    Marked,
-    Needless,
-    Nothing,
-    VoteOutcome,
-    VoteOutcomes,
-)
-from web.replies import VIEWER, Handler, body, carried_through, refused, reply
+from web.messages import Done, Mark, Marked, Nothing
+from web.replies import VIEWER, Handler, body, carried_through, reply
 
 _ID: Final = re.compile(rf"[0-9A-Za-z-]{{1,{ID_CHARACTERS}}}")
 
@@ -35,10 +26,7 @@ class AskRoutes:
             "state": self.state,
             "ask": self.ask,
             "vote": self.vote,
-            "vote_together": self.vote_together,
             "take_back": self.take_back,
-            "needless": self.needless,
-            "agent_report": self.agent_report,
             "mark": self.mark,
             "put_away_restored": self.put_away_restored,
             "redact": self.redact,
@@ -55,34 +43,9 @@ class AskRoutes:
     async def vote(self, request: web.Request) -> web.StreamResponse:
         """Record an answer. It is carried through even when the browser goes away."""
         ballot = await body(request, Ballot)
-        _check_wait(ballot.wait_s)
+        check_wait(ballot.wait_s)
         vote = self._desk.vote(request[VIEWER], ask_id(request), ballot)
         return reply(await carried_through(vote), status=202)
-
-    async def vote_together(self, request: web.Request) -> web.StreamResponse:
-        """Record several answers; one that fails does not stop the others."""
-        ballots = await body(request, Ballots)
-        _check_wait(ballots.wait_s)
-        desk = self._desk.vote_together(request[VIEWER], ballots)
-        outcomes = [
-            VoteOutcome(ask=ballot.ask, error=refused(one))
-            if isinstance(one, AskmeshError)
-            else VoteOutcome(ask=ballot.ask, receipt=one)
-            for ballot, one in zip(ballots.votes, await carried_through(desk), strict=True)
-        ]
-        return reply(VoteOutcomes(outcomes=outcomes), status=202)
-
-    async def needless(self, request: web.Request) -> web.StreamResponse:
-        """Mark what need not have been asked."""
-        wanted = await body(request, Needless)
-        marked = self._desk.mark_needless(
-            request[VIEWER], ask_id(request), needless=wanted.needless
-        )
-        return reply(Marked(ask=await carried_through(marked)))
-
-    async def agent_report(self, request: web.Request) -> web.StreamResponse:
-        """Reply how much each agent asked."""
-        return reply(AgentReport(agents=await self._desk.agent_report(request[VIEWER])))
 
     async def take_back(self, request: web.Request) -> web.StreamResponse:
         """Take one's own answer back."""
@@ -109,7 +72,8 @@ class AskRoutes:
         return reply(Marked(ask=await carried_through(redacted)))
 
 
-def _check_wait(wait_s: float) -> None:
+def check_wait(wait_s: float) -> None:
+    """Raise `Invalid` for a wait that no reply may take."""
     if not 0 <= wait_s <= VOTE_WAIT_S:
         raise Invalid(f"wait_s lies between 0 and {VOTE_WAIT_S:g}.")
 

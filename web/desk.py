@@ -4,14 +4,14 @@ Errors are those of `sync.errors`; the page shows their sentence, hint, code and
 """
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from sync.errors import AskmeshError, Conflict
-from web.limits import ID_CHARACTERS, VOTES_TOGETHER
+from sync.errors import Conflict
+from web.attention_desk import AttentionDesk
+from web.together_desk import TogetherDesk
 from web.views import (
-    AgentCount,
     AskDetail,
     AskView,
     Change,
@@ -52,27 +52,6 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
-
-
-class BallotFor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of several answers given together: a vote of its own, on what was `seen` of it."""
-
-    ask: Annotated[str, msgspec.Meta(pattern=r"^[0-9A-Za-z-]+$", max_length=ID_CHARACTERS)]
-    """Its full or short id."""
-    decision: Literal["allow", "deny", "answer", "decline"]
-    seen: str
-    choice: str | None = None
-    text: str | None = None
-    because: str | None = None
-    unclear: bool = False
-
-
-class Ballots(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Several answers. Allowed together are only calls that are identical."""
-
-    votes: Annotated[list[BallotFor], msgspec.Meta(min_length=1, max_length=VOTES_TOGETHER)]
-    wait_s: float = 0.0
-    """As with one answer, for all of them together."""
 
 
 class Erasing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -229,29 +208,12 @@ class Desk(Protocol):
         """Record a vote. Raises `AskClosed` (409, with the final) when one is known."""
         ...
 
-    async def vote_together(
-        self, viewer: Viewer, ballots: Ballots
-    ) -> list[VoteReceipt | AskmeshError]:
-        """Record several votes, each by itself; what became of each, in their order.
-
-        Raises `Invalid` where they do not belong together: nothing is recorded then.
-        """
-        ...
-
     async def take_back(self, viewer: Viewer, ask_id: str) -> VoteReceipt:
         """Take the viewer's own vote back; `Conflict` once it was handed over."""
         ...
 
     async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> AskView:
         """Mark a note or a result as read, or unread again."""
-        ...
-
-    async def mark_needless(self, viewer: Viewer, ask_id: str, *, needless: bool) -> AskView:
-        """Say that something need not have been asked, or that it need after all."""
-        ...
-
-    async def agent_report(self, viewer: Viewer) -> list[AgentCount]:
-        """How much each agent asked, and how much of it need not have been asked."""
         ...
 
     async def put_away_restored(self, viewer: Viewer) -> None:
@@ -367,5 +329,5 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

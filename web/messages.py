@@ -16,7 +16,6 @@ from web.limits import (
     WHERE_CHARACTERS,
 )
 from web.views import (
-    AgentCount,
     AskView,
     FinalView,
     Me,
@@ -25,7 +24,6 @@ from web.views import (
     PrivacyLine,
     RulesView,
     SessionRow,
-    VoteReceipt,
 )
 
 Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
@@ -81,12 +79,6 @@ class Mark(Taken, frozen=True, kw_only=True):
     """Whether a note or a result counts as read."""
 
     read: bool
-
-
-class Needless(Taken, frozen=True, kw_only=True):
-    """Whether this need not have been asked."""
-
-    needless: bool
 
 
 class RulesSource(Taken, frozen=True, kw_only=True):
@@ -207,12 +199,6 @@ class Marked(Given, frozen=True, kw_only=True):
     ask: AskView
 
 
-class AgentReport(Given, frozen=True, kw_only=True):
-    """How much each agent asked, and how much of that need not have been asked."""
-
-    agents: list[AgentCount]
-
-
 class RulesInForce(Given, frozen=True, kw_only=True):
     """The rules in force; null when none were ever applied."""
 
@@ -283,21 +269,6 @@ class Refused(Given, frozen=True, kw_only=True, omit_defaults=True):
     """With `closed`: the ask as it stands."""
     problems: list[Any] | None = None
     """With `rules_refused`: every problem as `line`, `reason`, `fix`."""
-
-
-class VoteOutcome(Given, frozen=True, kw_only=True):
-    """What became of one of several answers: a receipt, or why it was not recorded."""
-
-    ask: str
-    """As it was named."""
-    receipt: VoteReceipt | None = None
-    error: Refused | None = None
-
-
-class VoteOutcomes(Given, frozen=True, kw_only=True):
-    """What became of each of several answers, in their order."""
-
-    outcomes: list[VoteOutcome]
 
 
 class ErrorReply(Given, frozen=True, kw_only=True):

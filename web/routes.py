@@ -6,10 +6,12 @@
 from typing import Final
 
 from web import messages
-from web.desk import Ballot, Ballots, Erasing
-from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES
+from web.attention_routes import ATTENTION
+from web.desk import Ballot, Erasing
+from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
 from web.route import Access, Route
+from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
     State,
@@ -170,17 +172,6 @@ _ASKS: Final = (
         status=202,
     ),
     Route(
-        name="vote_together",
-        method="POST",
-        path="/api/votes",
-        summary="Several answers at once, each its own vote; allowed together: identical calls.",
-        grants=True,
-        takes=Ballots,
-        body_bytes=VOTES_BODY_BYTES,
-        gives=(messages.VoteOutcomes,),
-        status=202,
-    ),
-    Route(
         name="take_back",
         method="DELETE",
         path="/api/asks/{id}/votes/mine",
@@ -198,22 +189,6 @@ _ASKS: Final = (
         grants=True,
         takes=messages.Mark,
         gives=(messages.Marked,),
-    ),
-    Route(
-        name="needless",
-        method="PUT",
-        path="/api/asks/{id}/needless",
-        summary="Say that this need not have been asked, or that it need after all.",
-        grants=True,
-        takes=messages.Needless,
-        gives=(messages.Marked,),
-    ),
-    Route(
-        name="agent_report",
-        method="GET",
-        path="/api/agents/report",
-        summary="How much each agent asked, and how much of it need not have been asked.",
-        gives=(messages.AgentReport,),
     ),
     Route(
         name="put_away_restored",
@@ -265,7 +240,7 @@ _RULES: Final = (
 )
 
 
-ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *MACHINES)
+ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *TOGETHER, *ATTENTION, *_RULES, *MACHINES)
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)
 """The list of DESIGN §3: tests try each as everything that is not a person."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -53,6 +54,10 @@ class CardView(View, frozen=True, kw_only=True):
     since: int
     by: str | None = None
     where: str | None = None
+    attention: str = "called"
+    """What an open ask means for the viewer: a `sync.decide.attention.Mode` value."""
+    attention_until: int | None = None
+    """Until when it means that, as far as that is known."""
 
 
 class FinalView(View, frozen=True, kw_only=True):
@@ -308,17 +313,6 @@ class RulesView(View, frozen=True, kw_only=True):
     source: str
 
 
-class AgentCount(View, frozen=True, kw_only=True):
-    """What one agent asked under one version of the words that tell it when to ask."""
-
-    agent: str
-    contract: str | None
-    """That version; null: not known, asked before askmesh kept it."""
-    asked: int
-    needless: int
-    """Of these, how many a person marked as ones that need not have been asked."""
-
-
 class Counts(View, frozen=True, kw_only=True):
     """One function feeds badge, title, tab and list from these."""
 
@@ -362,6 +356,8 @@ class State(View, frozen=True, kw_only=True):
     banners: list[str]
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
+    attention: AttentionView | None = None
+    """How the person is called now."""
 
 
 class Change(View, frozen=True, kw_only=True):
@@ -369,7 +365,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

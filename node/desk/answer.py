@@ -4,6 +4,7 @@ import sqlite3
 from typing import cast
 
 from node.desk import persons
+from node.desk.attention import why_unheard
 from node.desk.context import Context
 from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
@@ -30,7 +31,7 @@ def flagged_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, *, already_open: bool
 ) -> Flagged:
     """Return the reply to raising an ask."""
-    reach, reason = _reach(connection, row)
+    reach, reason = _reach(connection, row, context.clock.now())
     return Flagged(
         id=context.short(row.id),
         full_id=row.id,
@@ -48,7 +49,7 @@ def answer_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, session: str | None
 ) -> Answer:
     """Return where an ask stands; the answer itself only to the session that holds it."""
-    reach, why_not = _reach(connection, row)
+    reach, why_not = _reach(connection, row, context.clock.now())
     text = words(connection, row)
     answer = text.answer
     here = row.home == context.identity.name
@@ -79,9 +80,11 @@ def answer_of(
     )
 
 
-def _reach(connection: sqlite3.Connection, row: AskRow) -> tuple[int, str | None]:
-    """Return how many could still answer, and why that is not enough."""
+def _reach(connection: sqlite3.Connection, row: AskRow, now: int) -> tuple[int, str | None]:
+    """Return how many could still answer, and why that is not enough or nobody is called."""
     if row.state != AskState.WAITING.value or row.kind != ApprovalKind.APPROVAL.value:
-        return persons.reachable(connection, row.role)
-    votes = counting_votes(connection, row, persons.everyone(connection))
-    return persons.more_needed(connection, row.quorum, votes)
+        count, reason = persons.reachable(connection, row.role)
+    else:
+        votes = counting_votes(connection, row, persons.everyone(connection))
+        count, reason = persons.more_needed(connection, row.quorum, votes)
+    return count, reason or why_unheard(connection, row, now)

@@ -16,7 +16,14 @@ from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.views import Looking
-from node.desk.votes import counting_votes, final_votes, taken_back, unruled, words_of
+from node.desk.votes import (
+    counting_votes,
+    final_votes,
+    is_signed,
+    taken_back,
+    unruled,
+    words_of,
+)
 from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
@@ -42,6 +49,9 @@ OPEN_OWN = (
 )
 TAKES_BACK = 16
 """Votes one taking back names: far more than anyone gives on one ask between rulings."""
+
+SESSION_SHOWN = 8
+"""Characters of a session's id that tell the places of a person apart."""
 
 
 class Answers:
@@ -131,7 +141,8 @@ class Answers:
             vote,
             earlier=counting_votes(connection, row, people),
             person=people.get(vote.person),
-            speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person),
+            speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person)
+            and is_signed(connection, vote.hash),
             final_by=final_votes(connection, row),
             now=transaction.now,
             text=said.text,
@@ -259,6 +270,7 @@ class Answers:
         entry = transaction.append(
             EntryType.VOTE,
             VoteFacts(
+                session=place_of(viewer),
                 ask=row.id,
                 person=viewer.person,
                 decision=Decision.TAKE_BACK.value if takes_back else ballot.decision,
@@ -352,3 +364,8 @@ class Answers:
 def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:
     row = connection.execute("SELECT ruling FROM vote WHERE hash = ?", (vote,)).fetchone()
     return None if row is None else row[0]
+
+
+def place_of(viewer: Viewer) -> str:
+    """Name the signed-in place of a vote: its kind and the beginning of its id, no secret."""
+    return f"{viewer.kind} {viewer.session_id[:SESSION_SHOWN]}"

@@ -12,7 +12,8 @@ from node.desk.rows import AskRow, find, words
 from sync.decide.vote import Decision
 from sync.errors import AskmeshError, Invalid, NotFound
 from sync.log.entry import sha256
-from web.desk import Ballot, BallotFor, Ballots, Viewer
+from web.desk import Ballot, Viewer
+from web.together_views import BallotFor, Ballots
 from web.views import VoteReceipt
 
 

@@ -261,6 +261,8 @@ class GateDesk:
             approvals=match.approvals if match else 1,
             role=match.role if match else None,
             self_approval=match.self_approval if match else True,
+            escalate_ms=round(match.escalate_s * 1000) if match and match.escalate_s else None,
+            escalate_to=match.escalate_to if match else None,
         )
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)

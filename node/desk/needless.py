@@ -12,7 +12,8 @@ from sync.errors import NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
 from web.desk import Viewer
-from web.views import AgentCount, AskView
+from web.together_views import AgentCount
+from web.views import AskView
 
 COUNTS = (
     "SELECT agent, contract, count(*), total(EXISTS (SELECT 1 FROM needless"

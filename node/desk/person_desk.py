@@ -6,6 +6,7 @@ from typing import Literal
 
 from node.desk import batches, erasing, persons
 from node.desk.answers import Answers
+from node.desk.attention_desk import AttentionBook
 from node.desk.context import Context
 from node.desk.needless import mark, report
 from node.desk.reading import Reading
@@ -20,9 +21,10 @@ from sync.decide.people import Act, may
 from sync.errors import AskmeshError, Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
-from web.desk import Ballot, Ballots, Erasing, NewSession, SignIn, Viewer
+from web.attention_views import AttentionView, QuietHours, Subscribing
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.together_views import AgentCount, Ballots
 from web.views import (
-    AgentCount,
     AskDetail,
     AskView,
     Change,
@@ -50,6 +52,7 @@ class PersonDesk:
         self._answers = answers
         self._sign_ins = sign_ins
         self._rules = rules
+        self._attention = AttentionBook(context)
 
     @property
     def store_id(self) -> str:
@@ -196,6 +199,22 @@ class PersonDesk:
     async def agent_report(self, viewer: Viewer) -> list[AgentCount]:  # noqa: ARG002 -- proves it
         """How much each agent asked."""
         return await self._context.reader.run(report)
+
+    async def attention(self, viewer: Viewer) -> AttentionView:
+        """How the viewer is called."""
+        return await self._attention.view(viewer)
+
+    async def subscribe(self, viewer: Viewer, wanted: Subscribing) -> AttentionView:
+        """Whether some agents call the viewer."""
+        return await self._attention.subscribe(viewer, wanted)
+
+    async def mute(self, viewer: Viewer, until: int | None) -> AttentionView:
+        """Let nothing call the viewer for a while."""
+        return await self._attention.mute(viewer, until)
+
+    async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
+        """The viewer's quiet hours."""
+        return await self._attention.set_quiet(viewer, quiet)
 
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""

@@ -1,13 +1,13 @@
 """Persons as the membership entries state them, and who could answer now."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from node.store import membership_tables
 from node.store.transaction import Transaction
 from sync.decide.people import Act, Person, eligible, may, reach
 from sync.decide.quorum import missing
-from sync.decide.rights import role_of
+from sync.decide.versions import role_of
 from sync.decide.vote import Vote
 from sync.log.entry import sha256
 from sync.log.facts import MemberFacts, Quorum, read
@@ -46,9 +46,13 @@ def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, st
     # Told by `node.fleet.removal`, which builds on this room.
     if connection.execute("SELECT 1 FROM local WHERE name = 'removed'").fetchone() is not None:
         return 0, "this machine was removed from its fleet; no answer reaches it any more"
-    everybody = everyone(connection)
-    with_machine = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live")
-    return reach((everybody[one] for (one,) in with_machine if one in everybody), role)
+    return reach(with_machine(connection, everyone(connection)), role)
+
+
+def with_machine(connection: sqlite3.Connection, people: Mapping[str, Person]) -> list[Person]:
+    """Return those of `people` for whom some machine speaks."""
+    found = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live ORDER BY 1")
+    return [people[one] for (one,) in found if one in people]
 
 
 def more_needed(

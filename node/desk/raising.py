@@ -64,6 +64,9 @@ class NewAsk(msgspec.Struct, frozen=True, kw_only=True):
     """How many must allow it, as the rule says; below it, who of them may."""
     role: str | None = None
     self_approval: bool = True
+    escalate_ms: int | None = None
+    """After how long it goes on to those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
     def content(self) -> bytes:
         """Return a hash of what is asked: two asks with the same one are the same."""
@@ -242,6 +245,8 @@ def _facts(
         blob=call.blob if call else None,
         call_size=len(call.canonical) if call else 0,
         contract=contract(),
+        escalate_at=None if ask.escalate_ms is None else created + ask.escalate_ms,
+        escalate_to=None if ask.escalate_ms is None else ask.escalate_to,
     )
 
 

@@ -93,6 +93,15 @@ CREATE TABLE speaks_for (
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE naming (                         -- an owner named a machine; its person has not agreed
+    node   TEXT NOT NULL,
+    person TEXT NOT NULL,
+    entry  BLOB NOT NULL,                     -- hash of the owner's word: what a consent names
+    by     TEXT NOT NULL,                     -- person
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (node, person)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE statement_head (                 -- newest statements that count
     hash BLOB PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -238,6 +247,26 @@ CREATE TABLE needless (                       -- need not have been asked: last 
     PRIMARY KEY (ask, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE subscription (                   -- last writer by (hlc, node), among those nodes
+    person TEXT NOT NULL,                     -- that speak for the person
+    field  TEXT NOT NULL,                     -- what is set, as a JSON array
+    node   TEXT NOT NULL,                     -- that said it
+    facts  BLOB NOT NULL,                     -- what was set, as it was signed
+    hlc    INTEGER NOT NULL,
+    PRIMARY KEY (person, field, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE escalation (                     -- of asks that go on to others while they wait
+    ask  TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL,                    -- from when on
+    role TEXT NOT NULL                        -- to whom
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handed (                         -- the hand-over that stands
+    ask  TEXT PRIMARY KEY,
+    hash BLOB NOT NULL                        -- entry hash
+) STRICT, WITHOUT ROWID;
+
 -- Local -------------------------------------------------------------------------------
 
 CREATE TABLE local (                          -- this node's own single values
@@ -362,6 +391,17 @@ CREATE TABLE person_session (                 -- signed-in places; only hashes o
     place     TEXT NOT NULL,
     created   INTEGER NOT NULL,
     last_used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitation (                     -- to sign in on this machine; the code only as a hash
+    id      TEXT PRIMARY KEY,                 -- the first part of the code
+    salt    BLOB NOT NULL,
+    hash    BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    role    TEXT NOT NULL,
+    by      TEXT NOT NULL,                    -- person
+    expires INTEGER NOT NULL,
+    tries   INTEGER NOT NULL                  -- wrong ones
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE passphrase (

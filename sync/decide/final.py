@@ -43,13 +43,15 @@ def rule(
     text: str | None = None,
     because: str | None = None,
     taken_back: bool = False,
+    on_hold: bool = False,
 ) -> Verdict:
     """Rule on one vote, from whichever node it came.
 
     `earlier`: votes on this revision that were accepted or counted, in order of arrival.
     `final_by`: hashes of the votes that made the final, where one stands. `text` and
     `because` are the vote's words. `taken_back`: a taking back of the same person names
-    this vote, and reached the home before it.
+    this vote, and reached the home before it. `on_hold`: the account of the person, or of
+    all, is on hold or suspended.
     """
     needed = ask.quorum.needed
     if not speaks_for or not eligible(person, ask.quorum.role):
@@ -62,6 +64,8 @@ def rule(
         return Verdict(ruling=Ruling.SUPERSEDED, needed=needed)
     if expired(ask.deadline, now):
         return Verdict(ruling=Ruling.LATE, needed=needed, closes=Outcome.EXPIRED)
+    if on_hold:
+        return Verdict(ruling=Ruling.ON_HOLD, counted=len(counted(earlier)), needed=needed)
     if vote.seen != ask.entry_hash:
         return Verdict(ruling=Ruling.STALE, needed=needed)
     if not _fits(ask, vote, text, because) or not may_say(ask.quorum, vote):

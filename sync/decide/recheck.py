@@ -81,6 +81,8 @@ def voted_rightly(votes: Iterable[Counted], fleet: Membership, role: str | None)
             raise BadEntry("A vote in a final was signed where its person has no machine.")
         if not eligible(fleet.person(person), role):
             raise BadEntry("A vote in a final is by someone who may not answer.")
+        if fleet.held(person) is not None:
+            raise BadEntry("A vote in a final is by someone whose account was on hold.")
         verify_header(vote.embedded.raw, vote.embedded.signature, node.public_key)
 
 

@@ -34,6 +34,8 @@ class Ruling(Enum):
     """The ask had changed since it was shown."""
     NOT_ALLOWED = "not_allowed"
     """The person may not answer this."""
+    ON_HOLD = "on_hold"
+    """The account was on hold or suspended when it reached the home."""
     TAKEN_BACK = "taken_back"
     """It was taken back, or it took back what it could."""
 

@@ -11,11 +11,16 @@ import msgspec
 
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
+from sync.log.attention_facts import SubscriptionFacts
+from sync.log.chatter_facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
+from sync.log.parts import Part, Statement
+from sync.log.standing_facts import OperatorFacts, StandingFacts
 
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of every part of a body."""
+__all__ = [
+    "MarkFacts", "NoteFacts", "NoteText", "OperatorFacts", "Part", "StandingFacts", "Statement",
+]  # fmt: skip
+# What other rooms defined; all that is defined here is meant as well.
 
 
 class RuleReference(Part, frozen=True, kw_only=True):
@@ -47,17 +52,6 @@ class CallLine(Part, frozen=True, kw_only=True):
 
     tool: str
     summary: str
-
-
-class Statement(Part, frozen=True, kw_only=True):
-    """Base of what is said about the fleet itself (`sync.log.kinds.STATEMENTS`).
-
-    `heads` are the hashes of the newest statements its author knew: what it may say is
-    judged as of these, so every node judges alike, whatever reached it first.
-    """
-
-    heads: list[bytes] = []
-    at: int
 
 
 class GenesisFacts(Statement, frozen=True, kw_only=True):
@@ -132,6 +126,14 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class ConsentFacts(Statement, frozen=True, kw_only=True):
+    """The person agrees to one naming of a node (the hash of that `SPEAKS_FOR`)."""
+
+    node: bytes
+    person: str
+    named: bytes
+
+
 class RulesFacts(Statement, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
@@ -172,6 +174,9 @@ class AskFacts(Part, frozen=True, kw_only=True):
     replaces: bytes | None = None
     contract: str | None = None
     """The version of the words that tell agents when to ask; None: not known."""
+    escalate_at: int | None = None
+    """From when on it also calls those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -202,6 +207,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     takes_back: list[bytes] = []
     unclear: bool = False
     at: int
+    session: str | None = None
+    """Which signed-in place it was given on: no secret, and nothing is decided by it."""
 
 
 class VoteText(Part, frozen=True, kw_only=True):
@@ -313,42 +320,6 @@ class RedactedText(Part, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class NoteFacts(Part, frozen=True, kw_only=True):
-    """A note or a finished result."""
-
-    number: int
-    kind: str
-    agent: str
-    session: str
-    project: str
-    created: int
-    contract: str | None = None
-    """As in `AskFacts`."""
-
-
-class NoteText(Part, frozen=True, kw_only=True):
-    """What is read of a note or a result."""
-
-    title: str
-    detail: str = ""
-    branch: str | None = None
-    cwd: str = ""
-
-
-class MarkFacts(Part, frozen=True, kw_only=True):
-    """A person marked a row as read or unread; or as one that need not have been asked.
-
-    Where `needless` is given it says that alone: `read` is then what stood before, for
-    machines that know no other mark.
-    """
-
-    ask: str
-    person: str
-    read: bool
-    needless: bool | None = None
-    at: int
-
-
 class NoText(Part, frozen=True, kw_only=True):
     """An entry that says all in its facts."""
 
@@ -361,6 +332,9 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.MEMBER: MemberFacts,
     EntryType.REMOVED: RemovedFacts,
     EntryType.CERTIFICATE: CertificateFacts,
+    EntryType.STANDING: StandingFacts,
+    EntryType.OPERATOR: OperatorFacts,
+    EntryType.CONSENT: ConsentFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,
     EntryType.RULING: RulingFacts,
@@ -370,6 +344,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
+    EntryType.SUBSCRIPTION: SubscriptionFacts,
 }
 """The facts of each type."""
 

@@ -58,7 +58,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
     rules = {"name": "mine", "source": "", "replaces": ground.rules}
-    ask = f"/api/asks/{ground.approval}"
+    ask, note = f"/api/asks/{ground.approval}", f"/api/asks/{ground.note}"
     sign_in = f"/api/sign-ins/{ground.sign_in}"
     digits = {"digits": ground.digits}
     where = {"address": "192.0.2.1:7717"}
@@ -73,11 +73,14 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
         ("POST", "/api/votes"): ("/api/votes", {"votes": [{"ask": ground.approval, **vote}]}),
         ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
-        ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
-        ("POST", "/api/asks/{id}/erasing"): (
-            f"/api/asks/{ground.note}/erasing",
-            {"confirm": ground.note},
+        ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
+        ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
+        ("PUT", "/api/attention/subscriptions"): (
+            "/api/attention/subscriptions",
+            {"agent": "*", "on": False},
         ),
+        ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+        ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),

@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 from sync.errors import AskmeshError, Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.attention_double import AttentionDouble
 from web import views
-from web.desk import Ballot, Ballots, Erasing, NewSession, SignIn, Viewer
+from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.together_views import AgentCount, Ballots
 
 SECRET = "s" * 43
 STORE_ID = "0123456789abcdef"
@@ -95,7 +97,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble:
+class DeskDouble(AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -296,8 +298,8 @@ class DeskDouble:
         await self._do("mark_needless", (ask_id, needless))
         return ask_view(needless=needless)
 
-    async def agent_report(self, viewer: Viewer) -> list[views.AgentCount]:
-        return [views.AgentCount(agent="claude", contract=None, asked=3, needless=1)]
+    async def agent_report(self, viewer: Viewer) -> list[AgentCount]:
+        return [AgentCount(agent="claude", contract=None, asked=3, needless=1)]
 
     async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> views.AskView:
         await self._do("redact", (ask_id, wanted))

@@ -147,6 +147,8 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
         "0004-evidence",
         "0005-erasing",
         "0006-long-past",
+        "0008-attention",
+        "0009-people",
         "0010-quorum",
     ]
 
