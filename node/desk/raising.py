@@ -41,9 +41,15 @@ class CallContent(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     canonical: bytes
     digest: bytes
+    """Of the whole call."""
     blob: bytes
     """Hash under which the canonical call already lies in the blob store."""
     diff: str | None = None
+    whole: bytes | None = None
+    """The canonical call, where what is in `canonical` has arguments hidden."""
+    secret: bytes = b""
+    """Key of the commitment to `whole`."""
+    hidden: int = 0
 
 
 class NewAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,13 +279,29 @@ def _record_ask(
             fallback=ask.fallback,
             branch=who.branch,
             cwd=who.cwd,
-            call=CallLine(tool=call.tool, summary=call.summary) if call else None,
+            call=_line(call) if call else None,
         ),
         salt=salt,
     )
     name = ask_name(transaction.identity.key.node_id, number)
     transaction.run("INSERT INTO ask_content VALUES (?, ?, ?)", name, who.session, ask.content())
     if call is not None:
+        _keep_call(transaction, name, call)
+
+
+def _line(call: CallContent) -> CallLine:
+    return CallLine(tool=call.tool, summary=call.summary, hidden=call.hidden)
+
+
+def _keep_call(transaction: Transaction, ask: str, call: CallContent) -> None:
+    """Keep what only its home may know of a call."""
+    transaction.run(
+        "INSERT INTO call (ask, digest, diff) VALUES (?, ?, ?)", ask, call.digest, call.diff
+    )
+    if call.whole is not None:
         transaction.run(
-            "INSERT INTO call (ask, digest, diff) VALUES (?, ?, ?)", name, call.digest, call.diff
+            "INSERT INTO hidden_call (ask, canonical, secret) VALUES (?, ?, ?)",
+            ask,
+            call.whole,
+            call.secret,
         )

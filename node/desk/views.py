@@ -303,6 +303,21 @@ class Looking:
             cwd=text.ask.cwd,
             size=row.call_size,
             here=row.blob is not None and self.context.blobs.has(row.blob),
+            hidden=text.ask.call.hidden,
+            hidden_note=self._hidden_note(row, text.ask.call.hidden),
+        )
+
+    def _hidden_note(self, row: AskRow, count: int) -> str:
+        """What it means that arguments never leave their machine."""
+        if not count:
+            return ""
+        what = "1 argument never leaves" if count == 1 else f"{count} arguments never leave"
+        if row.home == self.context.identity.name:
+            return f"{what} this machine; here a signed-in person reads all of the call."
+        verb = "is" if count == 1 else "are"
+        return (
+            f"{what} {self.machine(row.home).name} and {verb} hidden here: read the whole call on"
+            " a page there. Whoever allows it here has not seen all of it."
         )
 
     def _read(self, row: AskRow) -> bool:

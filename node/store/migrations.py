@@ -5,8 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
-from node.store import membership_tables
-from node.store.derive import fleet_of, rebuild_in_place
+from node.store.derive import rebuild_in_place
 from sync.errors import StoreNewer
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -118,34 +117,19 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
-def attention(connection: sqlite3.Connection) -> None:
-    """Lay what persons are called for; a newer node may have said some of it already."""
+def deciding(connection: sqlite3.Connection) -> None:
+    """Lay what says who may decide, who is called, and what stays at home; tell the log again.
+
+    Machines of a newer askmesh may have said some of it already. Whoever spoke for someone
+    until now does so still (docs/protocol.md, "Whose node").
+    """
+    if not any(row[1] == "not_by" for row in connection.execute("PRAGMA table_info(ask)")):
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
     _lay_missing(connection)
+    connection.execute("INSERT OR IGNORE INTO agent_name SELECT id, agent FROM agent_session")
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         rebuild_in_place(connection)
-
-
-def people(connection: sqlite3.Connection) -> None:
-    """Lay what people are invited and agree with; consents that came before they were known count.
-
-    Whoever spoke for someone until now does so still (docs/protocol.md, "Whose node").
-    """
-    _lay_missing(connection)
-    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
-        membership_tables.apply(connection, fleet_of(connection))
-
-
-def quorum(connection: sqlite3.Connection) -> None:
-    """Say of every ask who may not allow it, what was sent back, and what it was told.
-
-    Machines of a newer askmesh may have said so before: the log is told again.
-    """
-    if any(row[1] == "not_by" for row in connection.execute("PRAGMA table_info(ask)")):
-        return
-    for table in ("ask", "vote"):
-        connection.execute(f"DROP TABLE {table}")
-    _lay_missing(connection)
-    rebuild_in_place(connection)
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:
@@ -182,9 +166,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
-    "0008-attention": attention,
-    "0009-people": people,
-    "0010-quorum": quorum,
+    "0007-deciding": deciding,
 }
 
 

@@ -383,6 +383,19 @@ CREATE TABLE agent_session (
     ended      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE agent_name (                     -- every name a session had: the rules of all count
+    session TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    PRIMARY KEY (session, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE hidden_call (                    -- calls with arguments that never leave this home
+    n         INTEGER PRIMARY KEY,
+    ask       TEXT NOT NULL UNIQUE,
+    canonical BLOB NOT NULL,                  -- the whole call; its digest is in `call`
+    secret    BLOB NOT NULL                   -- key of the commitment that stands for it elsewhere
+) STRICT;
+
 CREATE TABLE person_session (                 -- signed-in places; only hashes of secrets
     id        TEXT PRIMARY KEY,
     secret    BLOB NOT NULL UNIQUE,

@@ -52,6 +52,8 @@ class CallLine(Part, frozen=True, kw_only=True):
 
     tool: str
     summary: str
+    hidden: int = 0
+    """How many arguments stay at home; the blob has markers for them."""
 
 
 class GenesisFacts(Statement, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@
  * @typedef {{id: string, short: string, name: string}} MachineView
  * @typedef {{id: string, label: string, detail: string}} OptionView
  * @typedef {{name: string, version: string}} RuleView
- * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean}
- *   } CallSummary
+ * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean,
+ *   hidden: number, hidden_note: string}} CallSummary
  *
  * @typedef {object} CardView
  * @property {CardState} state
@@ -95,6 +95,7 @@
  * @property {string | null} diff
  * @property {string} canonical
  * @property {string} digest
+ * @property {boolean} whole
  *
  * @typedef {{at: number, what: string, who: string, text: string}} HistoryLine
  * @typedef {{ask: AskView, call: CallView | null, history: HistoryLine[]}} AskDetail
