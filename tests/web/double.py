@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from sync.errors import AskmeshError, Conflict, NotAllowed, NotFound
+from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from tests.web.attention_double import AttentionDouble
+from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
-from web.together_views import AgentCount, Ballots
 
 SECRET = "s" * 43
 STORE_ID = "0123456789abcdef"
@@ -97,7 +97,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(AttentionDouble):
+class DeskDouble(TogetherDouble, AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -105,6 +105,7 @@ class DeskDouble(AttentionDouble):
     version = "0.0.1"
 
     def __init__(self) -> None:
+        self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []
         self.known: dict[str, Viewer] = {SECRET: ANN}
@@ -283,23 +284,6 @@ class DeskDouble(AttentionDouble):
     async def mark_read(self, viewer: Viewer, ask_id: str, *, read: bool) -> views.AskView:
         await self._do("mark_read", (ask_id, read))
         return ask_view(kind="note", read=read)
-
-    async def vote_together(
-        self, viewer: Viewer, ballots: Ballots
-    ) -> list[views.VoteReceipt | AskmeshError]:
-        await self._do("vote_together", ballots)
-        receipt = views.VoteReceipt(vote="v1", state="accepted", ask=ask_view())
-        return [
-            receipt if ballot.ask == ASK else NotFound("There is no such ask here.")
-            for ballot in ballots.votes
-        ]
-
-    async def mark_needless(self, viewer: Viewer, ask_id: str, *, needless: bool) -> views.AskView:
-        await self._do("mark_needless", (ask_id, needless))
-        return ask_view(needless=needless)
-
-    async def agent_report(self, viewer: Viewer) -> list[AgentCount]:
-        return [AgentCount(agent="claude", contract=None, asked=3, needless=1)]
 
     async def redact(self, viewer: Viewer, ask_id: str, wanted: Erasing) -> views.AskView:
         await self._do("redact", (ask_id, wanted))
