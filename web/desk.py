@@ -10,6 +10,7 @@ import msgspec
 
 from sync.errors import Conflict
 from web.attention_desk import AttentionDesk
+from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -328,5 +329,5 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, AttentionDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""
