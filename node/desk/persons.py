@@ -2,8 +2,10 @@
 
 import sqlite3
 
+from node.desk import accounts
 from node.store import membership_tables
-from sync.decide.people import Act, Person, may, reach
+from sync.decide import standing
+from sync.decide.people import Act, Person, eligible, may, reach
 from sync.decide.versions import role_of
 
 
@@ -39,9 +41,17 @@ def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, st
     # Told by `node.fleet.removal`, which builds on this room.
     if connection.execute("SELECT 1 FROM local WHERE name = 'removed'").fetchone() is not None:
         return 0, "this machine was removed from its fleet; no answer reaches it any more"
+    said = accounts.said(connection)
     everybody = everyone(connection)
     with_machine = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live")
-    return reach((everybody[one] for (one,) in with_machine if one in everybody), role)
+    able = [everybody[one] for (one,) in with_machine if one in everybody]
+    free = [person for person in able if standing.refuses(said, person.id) is None]
+    count, why = reach(free, role)
+    if count == 0 and reach(able, role)[0]:
+        held = (standing.refuses(said, person.id) for person in able if eligible(person, role))
+        worst = max((one for one in held if one is not None), key=standing.severity)
+        return 0, standing.no_reach(worst.level)
+    return count, why
 
 
 def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str]:
@@ -57,6 +67,7 @@ def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str
             " WHERE speaks_for.split ORDER BY 1"
         )
     ]
+    found += accounts.conflicts(connection)
     (rules,) = connection.execute("SELECT count(*) FROM rules WHERE in_force").fetchone()
     if rules > 1:
         found.append(

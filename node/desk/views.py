@@ -2,18 +2,19 @@
 
 import json
 import sqlite3
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from node import limits
-from node.desk import far, persons
+from node.desk import accounts, far, persons
 from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
 from node.desk.votes import final_votes, standing_votes
 from node.store import erasing
+from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
 from sync.decide.handover import WHY_RESTORED, Held, Status
@@ -37,7 +38,7 @@ from web.views import (
 
 OWN_VOTE = "SELECT decision, ruling FROM vote WHERE ask = ? AND person = ? ORDER BY n DESC LIMIT 1"
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
-REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED)}
+REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED, Ruling.ON_HOLD)}
 
 
 class _OwnVote(NamedTuple):
@@ -79,6 +80,8 @@ class Looking:
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
+        self.said = accounts.said(connection)
+        self.held = standing_of.refuses(self.said, viewer)
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -173,7 +176,7 @@ class Looking:
         """Count the cards with `needs_me`: the same conditions, in SQL."""
         if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
-        if self.silenced is not None:
+        if self.silenced is not None or self.held is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
         (count,) = self.connection.execute(
@@ -244,6 +247,7 @@ class Looking:
         facts = msgspec.structs.replace(
             self._facts(row, text),
             on_hold=self.silenced,
+            **self._account(row),
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
         )
@@ -258,6 +262,16 @@ class Looking:
             by=facts.closed_by,
             where=facts.closed_on,
         )
+
+    def _account(self, row: AskRow) -> dict[str, Any]:
+        """How accounts stand, as far as a card shows it."""
+        held = accounts.allow_held(self.connection, row, self.said)
+        return {
+            "account": self.held.level if self.held else None,
+            "account_whole": self.held is None or self.held.person is None,
+            "allow_held": held.level if held else None,
+            "allow_held_of": self.name_of(held.person) if held else None,
+        }
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
         own, sight = self._own_vote(row), self.sight(row.home)

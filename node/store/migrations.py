@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
-from node.store.derive import rebuild_in_place
+from node.store.derive import fleet_of, rebuild_in_place, settle
 from sync.errors import StoreNewer
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -116,6 +116,16 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
+def standing(connection: sqlite3.Connection) -> None:
+    """Know how accounts stand: what newer machines said of it is in the log already.
+
+    Whatever came after that waited for it, so all statements are settled anew.
+    """
+    _lay_missing(connection)
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
+        settle(connection, fleet_of(connection))
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -150,6 +160,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0007-standing": standing,
 }
 
 

@@ -250,6 +250,8 @@ def _answerable(facts: CardFacts) -> Card:
     parts = [f"{facts.agent} waits for your answer."]
     if facts.own_refused is Ruling.STALE:
         parts.append("It has changed since you answered; that answer does not count.")
+    elif facts.own_refused is Ruling.ON_HOLD:
+        parts.append("Your earlier answer came while the account was on hold; answer again.")
     elif facts.own_refused is not None:
         parts.append(f"{facts.machine} did not accept your earlier answer.")
     if facts.counted:
