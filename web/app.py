@@ -5,6 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooLarge
+from web.accounts import AccountRoutes
 from web.asks import AskRoutes
 from web.desk import NodeDesk
 from web.door import Door
@@ -37,6 +38,7 @@ def make_app(
         **AskRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
+        **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
     }
     application = web.Application(

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from web.account_views import BannerView
 from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -340,6 +341,8 @@ class State(View, frozen=True, kw_only=True):
     fleet: FleetView
     counts: Counts
     banners: list[str]
+    account: BannerView | None = None
+    """How the account stands; null: as usual."""
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
 

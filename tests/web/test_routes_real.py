@@ -17,6 +17,8 @@ PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
 
 FIRST = [(route.method, route.path) for route in ROUTES if route.access is Access.FIRST]
 ALONE = {
+    "set_standing": ((404, "not_found"), "no person"),
+    "standing_word": ((400, "invalid"), "does not read"),
     "join": ((502, "pairing_failed"), "Nothing waits for a code"),
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
