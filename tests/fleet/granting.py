@@ -56,7 +56,6 @@ WORD = {
 """A word as nobody signed it who may."""
 ALONE = {
     "PUT /api/standing": (403, "his own account"),
-    "POST /api/standing/word": (403, "not by that key"),
     "POST /api/joining": (502, "Nothing waits for a code"),
     f"PUT {MACHINE}/person": (409, "speaks for Ann already"),
     f"DELETE {MACHINE}": (403, "cannot remove itself"),
