@@ -56,6 +56,13 @@ class OperatorView(msgspec.Struct, frozen=True, kw_only=True):
     at: int
 
 
+class NamedPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """A person by id and name."""
+
+    id: str
+    name: str
+
+
 class StandingView(msgspec.Struct, frozen=True, kw_only=True):
     """How accounts stand, as far as the viewer may know."""
 
@@ -69,6 +76,8 @@ class StandingView(msgspec.Struct, frozen=True, kw_only=True):
     """Owners and admins see all; others what is said of them and of the whole fleet."""
     operators: list[OperatorView]
     """For owners and admins."""
+    persons: list[NamedPerson]
+    """For owners and admins: whom a word can be about."""
 
 
 class WordTaken(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,14 @@ from sync.errors import AccountHeld, Conflict, Invalid, NotAllowed, NotFound, To
 from sync.limits import HOUR_MS, NAME_CHARACTERS, REASON_CHARACTERS
 from sync.log.facts import OperatorFacts, StandingFacts
 from sync.log.kinds import EntryType
-from web.account_views import AccountView, BannerView, OperatorView, StandingView, WordTaken
+from web.account_views import (
+    AccountView,
+    BannerView,
+    NamedPerson,
+    OperatorView,
+    StandingView,
+    WordTaken,
+)
 from web.desk import Viewer
 
 OPERATORS = (
@@ -210,6 +217,11 @@ class StandingDesk:
                 if sees or one.person in (None, viewer)
             ],
             operators=operators if sees else [],
+            persons=[
+                NamedPerson(id=one.id, name=one.name)
+                for one in everyone.values()
+                if sees and not one.ended
+            ],
         )
 
 

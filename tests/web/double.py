@@ -64,7 +64,7 @@ CODE = new_code(b"not real").shown()
 
 def standing_view(me: str) -> account_views.StandingView:
     return account_views.StandingView(
-        fleet="00" * 16, me=me, banner=None, accounts=[], operators=[]
+        fleet="00" * 16, me=me, banner=None, accounts=[], operators=[], persons=[]
     )
 
 
