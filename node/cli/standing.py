@@ -144,7 +144,7 @@ def send(place: Place, *, file: Any, as_json: bool) -> None:  # noqa: ANN401 -- 
     content = file.read(SIGNED_BYTES)
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise Stop("This is no signed word.", hint="See: askmesh standing sign --help")

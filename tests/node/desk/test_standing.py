@@ -7,8 +7,12 @@ import msgspec
 import pytest
 
 from node.desk import accounts
+from node.desk.gate import GateDesk
 from node.desk.persons import conflicts, everyone
+from node.desk.protocols import GateHold, GateVerdict
+from node.desk.rules_store import RulesStore
 from node.desk.standing import StandingDesk, banner
+from node.gate.call import make_call
 from node.limits import WORDS_PER_HOUR
 from node.store.rebuild import compare
 from node.store.transaction import Transaction
@@ -416,3 +420,35 @@ async def test_a_level_of_a_newer_machine_holds_answers_back(fleet: Fleet) -> No
     await fleet.meet_all()
     with pytest.raises(AccountHeld):
         await fleet["laptop"].vote("bob", ask, "decline")
+
+
+async def test_the_gate_hands_no_allow_over_on_hold_and_does_after_it(fleet: Fleet) -> None:
+    desk = fleet["desk"]
+    gate = GateDesk(desk.context, RulesStore(desk.context))
+    call = make_call("Bash", {"command": "make deploy"}, str(desk.home))
+
+    async def hook(invocation: str) -> GateVerdict:
+        return await gate.hold(
+            GateHold(
+                who=desk.asker(),
+                call=call,
+                match=None,
+                stage="permission",
+                invocation=invocation,
+                tool_use_id=None,
+                hold_s=0,
+            )
+        )
+
+    assert (await hook("one")).printed_not_decided
+    ask = f"{desk.id}-1"
+    await desk.vote(fleet.ann, ask, "allow")
+    await tell(desk, 1, "suspended")
+    held = await hook("two")
+    assert (held.allow, held.ask) == (False, f"{desk.id[:4]}-1")
+    assert "not handed over while this account is suspended" in held.sentence
+    assert await desk.stands(ask) == ("closed", "allowed")
+    assert await desk.entries(EntryType.HANDOVER) == 0
+    await tell(desk, 2, "active")
+    assert (await hook("three")).allow
+    assert await desk.stands(ask) == ("handed", "allowed")
