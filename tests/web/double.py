@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
-from web import account_views, views
+from tests.web.accounts_double import AccountsDouble
+from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
 SECRET = "s" * 43
@@ -62,12 +63,6 @@ CODE = new_code(b"not real").shown()
 """Of the right form: a real node tries it, and finds nobody."""
 
 
-def standing_view(me: str) -> account_views.StandingView:
-    return account_views.StandingView(
-        fleet="00" * 16, me=me, banner=None, accounts=[], operators=[], persons=[]
-    )
-
-
 def fleet_view() -> views.FleetView:
     row = views.FleetMachine(
         machine=MACHINE,
@@ -101,7 +96,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble:
+class DeskDouble(AccountsDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -305,35 +300,6 @@ class DeskDouble:
         return views.RulesView(
             name=name, version="v" * 12, applied_at=NOW, applied_by="Ann", count=0, source=source
         )
-
-    # --- accounts ------
-
-    async def standing(self, viewer: Viewer) -> account_views.StandingView:
-        return standing_view(viewer.person)
-
-    async def set_standing(
-        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
-    ) -> account_views.StandingView:
-        await self._do("set_standing", (person, standing, remedy, reason))
-        return standing_view(viewer.person)
-
-    async def standing_word(
-        self, operator: bytes, word: bytes, signature: bytes
-    ) -> account_views.WordTaken:
-        if signature != b"signed":
-            raise NotAllowed("The signature is not by that key over these bytes.")
-        await self._do("standing_word", (operator, word))
-        return account_views.WordTaken(state="recorded", serial=1)
-
-    async def add_operator(
-        self, viewer: Viewer, name: str, key: bytes
-    ) -> account_views.StandingView:
-        await self._do("add_operator", (name, key))
-        return standing_view(viewer.person)
-
-    async def remove_operator(self, viewer: Viewer, key: bytes) -> account_views.StandingView:
-        await self._do("remove_operator", key)
-        return standing_view(viewer.person)
 
     # --- machines ---------------------------------------------------------------------------
 
