@@ -177,6 +177,9 @@ SERVED_BYTES: Final = 256 * 1024
 WINDOW: Final = 4
 """Frames of entries a side may have sent that are not acknowledged: its peer stores these."""
 
+SIGNATURES_REMEMBERED: Final = 4_096
+"""Signatures whose check is remembered: those of `WINDOW` frames, half a kilobyte each."""
+
 PLACES: Final = 4_096
 """Logs a vector may name: two of each of 2,000 machines; more is made up."""
 
@@ -265,3 +268,12 @@ PAIR_CONNECTIONS: Final = 5
 
 PAIR_WINDOW_S: Final = 60.0
 """After too many connections nobody is heard for so long."""
+
+PATTERN_CHARACTERS: Final = 200
+"""An agent's name, a project or a machine in a subscription: as long as those can be."""
+
+SUBSCRIPTIONS: Final = 200
+"""Agents one person can say something about: more than anyone reads through."""
+
+MUTE_MAX_MS: Final = 31 * DAY_MS
+"""The longest mute: it ends by itself while one still remembers it."""

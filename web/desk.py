@@ -10,6 +10,7 @@ import msgspec
 
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
+from web.attention_desk import AttentionDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -47,6 +48,8 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
 
@@ -356,5 +359,5 @@ class AccountsDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, AccountsDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

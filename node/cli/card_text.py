@@ -125,9 +125,11 @@ def _call(ask: dict[str, Any], call: dict[str, Any] | None) -> list[str]:
             "call",
             "  The exact call is not on this machine, so it cannot be allowed here.",
         ]
+    note = (ask["call"] or {}).get("hidden_note")
     lines = [
         "",
         visible_line(f"call: {call['tool']}"),
+        *([visible_line(f"  {note}")] if note else []),
         visible_line(f"  in folder {call['cwd']}"),
         *_arguments(call["arguments"]),
     ]

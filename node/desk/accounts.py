@@ -2,11 +2,13 @@
 
 import json
 import sqlite3
+from collections.abc import Mapping
+from typing import Any
 
 from node.desk.rows import AskRow
 from sync.decide import standing
 from sync.decide.ask import Outcome
-from sync.decide.people import MAY, Act
+from sync.decide.people import MAY, Act, Person
 from sync.decide.standing import Said
 from sync.decide.versions import role_of
 from sync.errors import AccountHeld
@@ -99,6 +101,24 @@ def allow_held(
         return None
     held = [standing.refuses(words, person) for person in _voters(connection, row.final_hash)]
     return max((one for one in held if one is not None), key=standing.severity, default=None)
+
+
+def on_card(
+    connection: sqlite3.Connection,
+    row: AskRow,
+    known: list[Said],
+    own: Said | None,
+    people: Mapping[str, Person],
+) -> dict[str, Any]:
+    """Return how accounts stand as a card shows it; `own`: by what the viewer is held."""
+    held = allow_held(connection, row, known)
+    whose = people.get(held.person or "") if held else None
+    return {
+        "account": own.level if own else None,
+        "account_whole": own is None or own.person is None,
+        "allow_held": held.level if held else None,
+        "allow_held_of": whose.name if whose else None,
+    }
 
 
 def _voters(connection: sqlite3.Connection, final: bytes) -> list[str]:

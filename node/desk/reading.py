@@ -10,6 +10,8 @@ import msgspec
 
 from node import limits
 from node.desk import restored
+from node.desk.attention_desk import all_hushed, view_of
+from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
@@ -76,6 +78,7 @@ class Reading:
                 ],
                 account=banner(connection, viewer.person, looking.said),
                 restored=restored.copied(connection),
+                attention=view_of(connection, viewer.person, looking.now),
             )
 
         return await self.context.reader.run(read)
@@ -90,20 +93,25 @@ class Reading:
             looking = Looking(self.context, connection, person)
             return AskDetail(
                 ask=looking.ask(row),
-                call=self._call(connection, row),
+                call=self._call(connection, row, person),
                 history=history(connection, looking, row),
             )
 
         return await self.context.reader.run(read)
 
-    def _call(self, connection: sqlite3.Connection, row: AskRow) -> CallView | None:
+    def _call(
+        self, connection: sqlite3.Connection, row: AskRow, person: str | None
+    ) -> CallView | None:
         if row.blob is None:
             return None
         try:
-            canonical = self.context.blobs.get(row.blob)
+            travelled = self.context.blobs.get(row.blob)
+            # What a rule hides is for persons at the machine that asks, and for no other agent.
+            canonical = whole(self.context, connection, row) if person else travelled
         except NotFound:
             return None
-        call: dict[str, Any] = json.loads(canonical)
+        call: dict[str, Any] = json.loads(canonical or travelled)
+        hides = "hidden" in json.loads(travelled)
         local = connection.execute(
             "SELECT digest, diff FROM call WHERE ask = ?", (row.id,)
         ).fetchone()
@@ -112,9 +120,10 @@ class Reading:
             arguments=call["arguments"],
             cwd=call["cwd"],
             files=[FileView(path=file["path"], sha256=file["sha256"]) for file in call["files"]],
-            diff=local[1] if local else None,
-            canonical=canonical.decode(),
+            diff=local[1] if local and (person or not hides) else None,
+            canonical=(canonical or travelled).decode(),
             digest=local[0].hex() if local else "",
+            whole="hidden" not in call,
         )
 
     async def changes(self, since: int, person: str | None) -> AsyncIterator[Change | None]:
@@ -237,6 +246,7 @@ class Reading:
                 + restored.words(connection)
                 + ([] if account is None else [account.sentence]),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
+                "attention": msgspec.to_builtins(all_hushed(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }
 

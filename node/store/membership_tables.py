@@ -17,7 +17,8 @@ from sync.log.kinds import EntryType, Log
 from sync.log.names import node_name
 
 TABLES = (
-    "node", "cut", "person", "speaks_for", "statement_head", "rules", "operator", "standing",
+    "node", "cut", "person", "speaks_for", "naming", "statement_head", "rules", "operator",
+    "standing",
 )  # fmt: skip
 """What `apply` rewrites."""
 AS_OF_KEPT = 64
@@ -39,7 +40,9 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     _replace(connection, "cut", _cuts(membership))
     _replace(connection, "person", _persons(connection, membership, fleet))
     _replace(connection, "speaks_for", _speaks_for(membership))
+    _replace(connection, "naming", _namings(membership))
     _replace(connection, "statement_head", [(head,) for head in membership.heads])
+    _end_sessions(connection, membership)
     _rules(connection, membership)
     _replace(connection, "operator", _operators(membership))
     _replace(connection, "standing", _standing(membership))
@@ -200,6 +203,7 @@ _KEYS = {
     "cut": ("node", "log"),
     "person": ("id",),
     "speaks_for": ("node", "person"),
+    "naming": ("node", "person"),
     "statement_head": ("hash",),
     "operator": ("key",),
     "standing": ("person", "source"),
@@ -254,7 +258,7 @@ def _persons(
             int(one.ended or one.id in ended),
             one.heads[0],
             one.at,
-            int(len(one.heads) > 1),
+            int(one.split),
         )
         for one in known.values()
     ]
@@ -262,7 +266,7 @@ def _persons(
 
 def _speaks_for(membership: Membership) -> list[tuple[object, ...]]:
     return [
-        (node_name(one.node), one.person, int(one.live), one.heads[0], int(len(one.heads) > 1))
+        (node_name(one.node), one.person, int(one.live), one.heads[0], int(one.split))
         for one in membership.speaks_for.values()
     ]
 
@@ -294,6 +298,18 @@ def _standing(membership: Membership) -> list[tuple[object, ...]]:
 
 def _hashes(heads: Iterable[bytes]) -> str:
     return json.dumps([head.hex() for head in heads])
+
+
+def _namings(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (node_name(one.node), one.person, one.named, one.by, one.at) for one in membership.waiting
+    ]
+
+
+def _end_sessions(connection: sqlite3.Connection, membership: Membership) -> None:
+    """Who is ended has no session on any machine, also not once they are back."""
+    ended = [(one.id,) for one in membership.persons.values() if one.ended]
+    connection.executemany("DELETE FROM person_session WHERE person = ?", ended)
 
 
 def _rules(connection: sqlite3.Connection, membership: Membership) -> None:

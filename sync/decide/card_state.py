@@ -63,6 +63,8 @@ class CardState(Enum):
     """Closed by the viewer; not picked up yet."""
     ANSWERED_ELSEWHERE = "answered_elsewhere"
     """Closed by another person; not picked up yet."""
+    UNCLEAR = "unclear"
+    """Sent back to the agent as not understood; not picked up yet."""
     LOST = "lost"
     """The viewer's answer lost to an earlier one."""
     NOT_PICKED_UP = "not_picked_up"

@@ -10,7 +10,7 @@ import msgspec
 
 from sync.decide.ask import Ask, AskState, Kind, Outcome, expired
 from sync.decide.people import Person, eligible
-from sync.decide.quorum import counted
+from sync.decide.quorum import counted, may_say
 from sync.decide.vote import OUTCOME_OF, Decision, Ruling, Vote, check_ballot
 from sync.errors import Invalid
 
@@ -68,7 +68,7 @@ def rule(
         return Verdict(ruling=Ruling.ON_HOLD, counted=len(counted(earlier)), needed=needed)
     if vote.seen != ask.entry_hash:
         return Verdict(ruling=Ruling.STALE, needed=needed)
-    if not _fits(ask, vote, text, because):
+    if not _fits(ask, vote, text, because) or not may_say(ask.quorum, vote):
         return Verdict(ruling=Ruling.NOT_ALLOWED, needed=needed)
     if ask.kind is Kind.APPROVAL and vote.decision is Decision.ALLOW:
         return _count(vote, earlier, needed)
@@ -91,6 +91,7 @@ def _fits(ask: Ask, vote: Vote, text: str | None, because: str | None) -> bool:
             choice=vote.choice,
             text=text,
             because=because,
+            unclear=vote.unclear,
         )
     except Invalid:
         return False

@@ -11,6 +11,7 @@ import msgspec
 
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.kinds import EntryType
 from sync.log.parts import Part, Statement
 from sync.log.standing_facts import OperatorFacts, StandingFacts
@@ -31,6 +32,8 @@ class Quorum(Part, frozen=True, kw_only=True):
 
     needed: int = 1
     role: str | None = None
+    not_by: list[str] = []
+    """Persons whose allow does not count: those whose agent asks. Their deny does."""
 
 
 class Option(Part, frozen=True, kw_only=True):
@@ -46,6 +49,8 @@ class CallLine(Part, frozen=True, kw_only=True):
 
     tool: str
     summary: str
+    hidden: int = 0
+    """How many arguments stay at home; the blob has markers for them."""
 
 
 class GenesisFacts(Statement, frozen=True, kw_only=True):
@@ -121,10 +126,7 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
 
 
 class ConsentFacts(Statement, frozen=True, kw_only=True):
-    """`person` agrees that `node` speaks for them, as the `SPEAKS_FOR` of hash `named` says.
-
-    A later naming needs a consent of its own.
-    """
+    """The person agrees to one naming of a node (the hash of that `SPEAKS_FOR`)."""
 
     node: bytes
     person: str
@@ -169,6 +171,11 @@ class AskFacts(Part, frozen=True, kw_only=True):
     call_size: int = 0
     revision: int = 1
     replaces: bytes | None = None
+    contract: str | None = None
+    """The version of the words that tell agents when to ask; None: not known."""
+    escalate_at: int | None = None
+    """From when on it also calls those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -187,7 +194,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     """A person's answer. `seen` is the hash of the ask entry that was shown.
 
     `takes_back` names the votes that a `take_back` takes back: they count no more, even
-    where they reach the home after it.
+    where they reach the home after it. `unclear` goes with a deny or a decline: the ask is
+    sent back as not understood, and nothing is said about what was asked.
     """
 
     ask: str
@@ -196,7 +204,10 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     seen: bytes
     choice: str | None = None
     takes_back: list[bytes] = []
+    unclear: bool = False
     at: int
+    session: str | None = None
+    """Which signed-in place it was given on: no secret, and nothing is decided by it."""
 
 
 class VoteText(Part, frozen=True, kw_only=True):
@@ -231,6 +242,8 @@ class FinalFacts(Part, frozen=True, kw_only=True):
     ask: str
     seen: bytes
     outcome: str
+    unclear: bool = False
+    """Denied or declined only because it was not understood."""
     choice: str | None = None
     reason: str | None = None
     rule: RuleReference | None = None
@@ -315,6 +328,8 @@ class NoteFacts(Part, frozen=True, kw_only=True):
     session: str
     project: str
     created: int
+    contract: str | None = None
+    """As in `AskFacts`."""
 
 
 class NoteText(Part, frozen=True, kw_only=True):
@@ -327,11 +342,16 @@ class NoteText(Part, frozen=True, kw_only=True):
 
 
 class MarkFacts(Part, frozen=True, kw_only=True):
-    """A person marked a row as read or unread."""
+    """A person marked a row as read or unread; or as one that need not have been asked.
+
+    Where `needless` is given it says that alone: `read` is then what stood before, for
+    machines that know no other mark.
+    """
 
     ask: str
     person: str
     read: bool
+    needless: bool | None = None
     at: int
 
 
@@ -359,6 +379,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
+    EntryType.SUBSCRIPTION: SubscriptionFacts,
 }
 """The facts of each type."""
 

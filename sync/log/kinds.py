@@ -53,6 +53,8 @@ class EntryType(IntEnum):
     """A note or a finished result."""
     MARK = 65
     """A person's read mark on a row."""
+    SUBSCRIPTION = 66
+    """What a person wants to be called for, and when not."""
 
 
 STATEMENTS = frozenset(

@@ -88,6 +88,12 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
             f"/api/asks/{ground.note}/erasing",
             {"confirm": ground.note},
         ),
+        ("PUT", "/api/attention/subscriptions"): (
+            "/api/attention/subscriptions",
+            {"agent": "*", "on": False},
+        ),
+        ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+        ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
         ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
         ("POST", "/api/standing/word"): ("/api/standing/word", WORD),

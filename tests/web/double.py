@@ -7,6 +7,7 @@ from typing import Any, Literal
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from tests.web.accounts_double import AccountsDouble
+from tests.web.attention_double import AttentionDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
@@ -96,7 +97,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(AccountsDouble):
+class DeskDouble(AccountsDouble, AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
