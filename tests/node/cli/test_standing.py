@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from node.cli.main import askmesh
 from node.cli.standing_keys import public_key
 from node.cli.stop import Stop
-from tests.running import RunningNode
+from tests.node.cli.conftest import Command
+from tests.running import PASSPHRASE, RunningNode
 
 FLEET = "5f" * 16
 HOSTILE = [
@@ -125,3 +126,33 @@ def test_keys_that_are_none_are_refused_with_how_to_make_one(tmp_path: Path) -> 
     for file, words in ((private, "holds a private key"), (junk, "holds no public")):
         with pytest.raises(Stop, match=words):
             public_key(file)
+
+
+def at_terminal(command: Command, *words: str, yes: bool = True) -> tuple[int, str]:
+    """A person types the passphrase, and y or n where they are asked."""
+    with command.on_screen("standing", *words) as screen:
+        screen.expect("Passphrase:")
+        screen.type(PASSPHRASE)
+        asked = ""
+        if "--details" not in words:
+            asked = screen.expect("[y/N]")
+            screen.type("y" if yes else "n")
+        code, output = screen.end()
+        return code, asked + output
+
+
+def test_an_owner_registers_and_removes_an_operator_at_a_terminal(
+    signed_in: Command, tmp_path: Path
+) -> None:
+    _, public = keys(tmp_path)
+    add = ("operator", "add", "billing", str(public))
+    code, output = at_terminal(signed_in, *add, yes=False)
+    assert (code, "nobody here can take that away" in output) == (1, True)
+    code, output = at_terminal(signed_in, *add)
+    assert (code, "billing  yes" in output) == (0, True), output
+    code, output = at_terminal(signed_in, "set", "Ann", "on-hold")
+    assert (code, "Nobody says how his own account stands." in output) == (1, True)
+    code, output = at_terminal(signed_in, "operator", "remove", "billing")
+    assert (code, "billing  removed" in output) == (0, True), output
+    code, output = at_terminal(signed_in, "show", "--details")
+    assert (code, "Active: everything is as usual." in output) == (0, True)
