@@ -25,9 +25,13 @@ class Level(Enum):
     """The four ways an account can stand."""
 
     ACTIVE = "active"
+    """Everything is as usual."""
     GRACE = "grace"
+    """Everything works; whoever may see to it is told that something has to be settled."""
     ON_HOLD = "on_hold"
+    """No answer counts until it is settled."""
     SUSPENDED = "suspended"
+    """No answer counts, and nothing is offered to settle it."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
