@@ -44,6 +44,12 @@ GATE_MARGIN_S: Final = 30.0
 GATE_HOST_LIMIT_S: Final = 660
 """The limit written into the host's settings with our hooks: hold, margin, start-up."""
 
+WORDS_PER_HOUR: Final = 60
+"""Of one operator, recorded by one machine: each stays in the log for ever."""
+
+WORDS_RECORDED: Final = 5_000
+"""By one machine in its life: of its statements so many count, and others need their place."""
+
 REPLY_KEPT_MS: Final = 24 * 3_600_000
 """A retry under the same request id returns the first reply for a day."""
 

@@ -7,16 +7,13 @@ import msgspec
 
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, expired
 from sync.decide.attention import CALLED, Attention, Mode
+from sync.decide.card_account import held_allow, held_open
 from sync.decide.card_state import GONE, REACHED, CardState, HomeState
 from sync.decide.handover import Held, Standing, Status, Void, outcome_unknown
 from sync.decide.people import Person, eligible
-from sync.decide.standing import Level, not_handed, on_card
+from sync.decide.standing import Level
 from sync.decide.vote import Ruling
 
-_HELD: dict[Level, CardState] = {
-    Level.ON_HOLD: CardState.ACCOUNT_ON_HOLD,
-    Level.SUSPENDED: CardState.SUSPENDED,
-}
 _BUTTONS: dict[Kind, tuple[str, ...]] = {
     # Deny stands first in tab order (notes/product.md, complaint 12).
     Kind.APPROVAL: ("deny", "allow"),
@@ -205,7 +202,9 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.on_hold is not None:
         return _card(CardState.ON_HOLD, facts.on_hold, facts)
     if facts.account is not None:
-        return _card(_HELD[facts.account], _held_sentence(facts, facts.account), facts)
+        return _card(
+            *held_open(facts.account, whole=facts.account_whole, pending=facts.own_pending), facts
+        )
     own = _own(facts)
     if own is not None:
         state, sentence = own
@@ -218,13 +217,6 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         sentence = own_agent(facts.role) + so_far + " You may deny it."
         return _card(CardState.RESTRICTED, sentence, facts, _buttons(facts))
     return _answerable(facts)
-
-
-def _held_sentence(facts: CardFacts, account: Level) -> str:
-    sentence = on_card(account, whole=facts.account_whole)
-    if facts.own_pending:
-        sentence += " Your answer does not count if it is still so when it arrives."
-    return sentence
 
 
 def _own(facts: CardFacts) -> tuple[CardState, str] | None:
@@ -272,6 +264,8 @@ def _answerable(facts: CardFacts) -> Card:
     parts = [f"{facts.agent} waits for your answer."]
     if facts.own_refused is Ruling.STALE:
         parts.append("It has changed since you answered; that answer does not count.")
+    elif facts.own_refused is Ruling.ON_HOLD:
+        parts.append("Your earlier answer came while the account was on hold; answer again.")
     elif facts.own_refused is not None:
         parts.append(f"{facts.machine} did not accept your earlier answer.")
     if facts.counted:
@@ -359,9 +353,7 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.outcome is Outcome.ALLOWED and facts.use_by is not None and now >= facts.use_by:
         return _unused(facts, verdict)
     if facts.allow_held is not None and facts.outcome is Outcome.ALLOWED:
-        who = facts.allow_held_of
-        why = not_handed(facts.allow_held, whole=who is None, who=who)
-        return _shut(_HELD[facts.allow_held], f"{verdict}; {why}", _closed(facts))
+        return _shut(*held_allow(facts.allow_held, verdict, facts.allow_held_of), _closed(facts))
     if _lost(facts):
         sentence = f"{verdict} first; your answer came later and does not count."
         return _shut(CardState.LOST, sentence, _closed(facts))
