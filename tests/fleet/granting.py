@@ -66,6 +66,21 @@ ALONE = {
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
 
 
+_ALIKE: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("PUT", "/api/attention/subscriptions"): (
+        "/api/attention/subscriptions",
+        {"agent": "*", "on": False},
+    ),
+    ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+    ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
+    ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
+    ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
+    ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
+    ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
+}
+"""The same on every machine, whatever it holds."""
+
+
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
@@ -87,17 +102,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
         ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
-        ("PUT", "/api/attention/subscriptions"): (
-            "/api/attention/subscriptions",
-            {"agent": "*", "on": False},
-        ),
-        ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
-        ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
-        ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
-        ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
-        ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
-        ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
@@ -109,6 +114,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/restored"): ("/api/restored", {}),
         ("POST", "/api/hold"): ("/api/hold", {}),
         ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+        **_ALIKE,
     }
 
 
