@@ -94,6 +94,8 @@ class Picked:
         if kind in ("begin", "part"):
             return self._has_text(kind, path, given)
         value = given.value(path)
+        if value == []:
+            return None
         has: set[str] = set()
         for each in value if isinstance(value, list) else [value]:
             keys = READERS[kind](given, each) if isinstance(each, str) else None
