@@ -192,3 +192,5 @@ def _finding(words: Words, found: Inner) -> None:
                 found.unclear = True
                 return
             found.commands.append(words[place + 1 : place + 1 + WORDS])
+            if "=" in word:
+                found.texts.append(word.partition("=")[2])
