@@ -64,6 +64,21 @@ def test_a_renamed_agent_meets_the_rules_of_both_names() -> None:
     assert (both.approvals, both.role, both.deadline_s) == (2, "admin", 3600.0)
 
 
+@pytest.mark.parametrize(("pattern", "text"), [("?", "x"), ("??*", "ab"), ("*?", "z")])
+def test_a_pattern_without_any_text_of_its_own_matches(pattern: str, text: str) -> None:
+    rules = parse(rule(arguments=f'{{ x = "{pattern}" }}'))
+    assert rules.match("Bash", {"x": text}, "/") is not None
+    assert rules.match("Bash", {"x": ""}, "/") is None
+
+
+def test_a_command_that_is_no_text_is_asked_about() -> None:
+    rules = parse(rule(shell='{ x = "git push" }', action='"deny"'))
+    for value in (["ls"], [], {"a": 1}, 5, None):
+        match = rules.match("Bash", {"x": value}, "/")
+        assert match is not None
+        assert match.action == "ask"
+
+
 def test_a_set_names_tools() -> None:
     rules = parse('[set]\nfiles = ["Edit", "Write*"]\n' + rule(tool='"set.files"'))
     assert [met(rules, tool=tool) for tool in ("Edit", "Writer", "Bash", "set.files")] == [
