@@ -72,7 +72,7 @@ def test_a_pattern_without_any_text_of_its_own_matches(pattern: str, text: str) 
 
 
 def test_a_command_that_is_no_text_is_asked_about() -> None:
-    rules = parse(rule(shell='{ x = "git push" }', action='"deny"'))
+    rules = parse(rule(action='"deny"') + 'shell = { x = "git push" }')
     for value in (["ls"], [], {"a": 1}, 5, None):
         match = rules.match("Bash", {"x": value}, "/")
         assert match is not None
