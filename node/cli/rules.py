@@ -1,4 +1,4 @@
-"""The gate's rules: `rules check`, `rules show`, `rules apply`."""
+"""The gate's rules: `rules check`, `rules show`, `rules apply`, `rules explain`."""
 
 import difflib
 from pathlib import Path
@@ -8,6 +8,7 @@ import click
 
 from node.cli.output import json_option, plural, print_json
 from node.cli.place import Place, pass_place
+from node.cli.rules_explain import explain
 from node.cli.stop import Stop
 from node.cli.terminal import Terminal, signed_in
 from sync.decide.visible import visible, visible_line
@@ -29,6 +30,9 @@ def rules() -> None:
     """
 
 
+rules.add_command(explain)
+
+
 @rules.command()
 @click.argument("file", type=SOURCE)
 @json_option
@@ -37,13 +41,13 @@ def check(*, file: Path, as_json: bool) -> None:
 
     Example: askmesh rules check rules.toml
     """
-    parsed = _parsed(file, _read(file))
-    notes = _notes(file, parsed)
+    found = parsed(file, read(file))
+    notes = _notes(file, found)
     if as_json:
-        known = {"ok": True, "version": parsed.version, "count": len(parsed.rules)}
+        known = {"ok": True, "version": found.version, "count": len(found.rules)}
         print_json(known | ({} if notes is None else {"notes": notes}))
         return
-    click.echo(f"{file}: {plural(len(parsed.rules), 'rule')}, version {parsed.version}.")
+    click.echo(f"{file}: {plural(len(found.rules), 'rule')}, version {found.version}.")
     for note in notes or []:
         click.echo(visible(f"  {file}:{note['line']}: {note['reason']}\n    {note['fix']}"))
 
@@ -65,7 +69,7 @@ def show(place: Place, *, file: Path | None, source: bool, as_json: bool) -> Non
             force = page.get("rules")["rules"]
     else:
         force = place.node()["rules"]
-    applied = None if file is None else _is_in_force(force, _read(file))
+    applied = None if file is None else _is_in_force(force, read(file))
     if as_json:
         print_json({"rules": force} | ({} if file is None else {"applied": applied}))
         return
@@ -89,8 +93,8 @@ def apply(place: Place, *, file: Path, as_json: bool) -> None:
 
     Example: askmesh rules apply rules.toml
     """
-    source = _read(file)
-    count = plural(len(_parsed(file, source).rules), "rule")
+    source = read(file)
+    count = plural(len(parsed(file, source).rules), "rule")
     with Terminal() as terminal, signed_in(place, terminal) as page:
         view = page.get("rules")["rules"]
         if not _is_in_force(view, source):
@@ -105,7 +109,8 @@ def apply(place: Place, *, file: Path, as_json: bool) -> None:
         click.echo(_summary(view))
 
 
-def _read(file: Path) -> str:
+def read(file: Path) -> str:
+    """The text of a rules file, as far as one may be long."""
     from node.limits import RULES_BYTES
 
     with file.open("rb") as opened:
@@ -120,7 +125,7 @@ def _read(file: Path) -> str:
         ) from error
 
 
-def _parsed(file: Path, source: str) -> "Rules":
+def parsed(file: Path, source: str) -> "Rules":
     """The rules of a file. Raises `Stop` with every problem, its line and its fix."""
     from node.gate.rules import RulesRefused, as_json, parse
 
@@ -135,12 +140,12 @@ def _parsed(file: Path, source: str) -> "Rules":
         raise stop from error
 
 
-def _notes(file: Path, parsed: "Rules") -> list[dict[str, Any]] | None:
+def _notes(file: Path, found: "Rules") -> list[dict[str, Any]] | None:
     """What of a repository's file has no effect; None for another file."""
     from node.gate.repository import FILE, without_effect
     from node.gate.rules import as_json
 
-    return as_json(without_effect(parsed)) if file.name == FILE else None
+    return as_json(without_effect(found)) if file.name == FILE else None
 
 
 def _is_in_force(force: dict[str, Any] | None, source: str) -> bool:

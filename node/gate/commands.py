@@ -36,11 +36,11 @@ class Prefix:
 
     def guards(self, shell: Shell) -> Truth:
         """Whether anything in the text may be this command."""
-        truth = Truth.NO
-        for words in shell.named.get(self.name, ()):
-            truth = max(truth, self._guards(words))
-        if truth is not Truth.NO:
-            return truth
+        commands = shell.named.get(self.name)
+        if commands:
+            truth = max(self._guards(words) for words in commands)
+            if truth is not Truth.NO:
+                return truth
         if not shell.readable or None in shell.named or None in shell.suspects:
             return Truth.UNSURE
         suspects = shell.suspects.get(self.name, ())

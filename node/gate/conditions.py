@@ -145,7 +145,14 @@ class Runs:
             return Truth.UNSURE
         shell = given.shell(value)
         if not self.guarded:
-            return either(prefix.guards(shell) for prefix in self.prefixes)
+            truth = Truth.NO
+            # A loop of its own: where a text cannot be read, every such rule is asked.
+            for prefix in self.prefixes:
+                found = prefix.guards(shell)
+                if found is Truth.YES:
+                    return found
+                truth = truth if found is Truth.NO else found
+            return truth
         return _sure(
             shell.plain
             and all(

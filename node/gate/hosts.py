@@ -44,9 +44,9 @@ class Target:
         except ValueError:
             return None
         authority = split.netloc
-        if split.scheme not in SCHEMES or "%" in authority or port == 0:
-            return None
         shown = authority.rpartition("@")[2]
+        if split.scheme not in SCHEMES or "%" in shown or port == 0:
+            return None
         bare = shown if shown.endswith("]") else re.sub(r":[0-9]*$", "", shown)
         host = one_spelling(bare)
         return None if host is None else (host, bare.lower() == host and "@" not in authority)

@@ -94,6 +94,8 @@ class Picked:
         if kind in ("begin", "part"):
             return self._has_text(kind, path, given)
         value = given.value(path)
+        if value == [] or (kind == "runs" and not isinstance(value, str)):
+            return None
         has: set[str] = set()
         for each in value if isinstance(value, list) else [value]:
             keys = READERS[kind](given, each) if isinstance(each, str) else None
@@ -135,7 +137,8 @@ def _needs(test: Test) -> tuple[str, Iterable[str]] | None:
     if isinstance(test, Text):
         if test.glob.begin:
             return "begin", [test.glob.begin]
-        part = max((part.text for part in test.glob.parts if part.pattern is None), key=len)
+        whole = (part.text for part in test.glob.parts if part.pattern is None)
+        part = max(whole, key=len, default="")
         return ("part", [part[:PART]]) if len(part) >= PART else None
     return None
 

@@ -182,7 +182,7 @@ def _command_words(text: str) -> tuple[str, ...] | None:
     if len(shell.direct) != 1 or re.search(r"[;&|<>\n]", re.sub(r"'[^']*'|\"[^\"]*\"", "", text)):
         return None
     words = tuple(word for word in shell.direct[0][0] if word is not None)
-    odd = not words or not words[0] or words[0] in RESERVED or "=" in words[0]
+    odd = not words or not words[0] or words[0] in RESERVED or "=" in text.split(maxsplit=1)[0]
     return None if odd or len(words) != len(shell.direct[0][0]) else words
 
 

@@ -93,7 +93,8 @@ class Rule:
             holds = condition.holds(given)
             if holds is Truth.NO:
                 return Truth.NO
-            truth = min(truth, holds)
+            if holds is Truth.UNSURE:
+                truth = Truth.UNSURE
         if truth is Truth.UNSURE and self.action != "deny":
             return Truth.NO if self.action == "allow" else Truth.YES
         return truth

@@ -90,6 +90,9 @@ FINDS: Final = re.compile(r"-(exec|ok)(dir)?|-[xX]|--exec(-batch)?|--exec(-batch
 STARTS: Final = 64
 """Words of one command at which the command that it runs may begin."""
 
+WORDS: Final = 256
+"""Words of a command that another one runs; of a longer one the rest is not looked at."""
+
 OPTION: Final = re.compile(r"-|\+[A-Za-z]")
 
 
@@ -177,7 +180,7 @@ def _passing(words: Words, found: Inner) -> None:
             found.texts += [each for each in words[place + 1 : place + 2] if each]
         elif word.startswith("-") or re.match(r"[A-Za-z_][A-Za-z0-9_]*=", word):
             continue
-        found.commands.append(words[place:])
+        found.commands.append(words[place : place + WORDS])
 
 
 def _finding(words: Words, found: Inner) -> None:
@@ -188,4 +191,6 @@ def _finding(words: Words, found: Inner) -> None:
             if len(found.commands) == STARTS:
                 found.unclear = True
                 return
-            found.commands.append(words[place + 1 : place + 1 + STARTS])
+            found.commands.append(words[place + 1 : place + 1 + WORDS])
+            if "=" in word:
+                found.texts.append(word.partition("=")[2])

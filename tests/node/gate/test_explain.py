@@ -1,0 +1,170 @@
+"""What is explained is what happens, and says why."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from node.cli.main import askmesh
+from node.gate.explain import explain
+from node.gate.rules import RulesRefused, parse
+
+SOURCE = """
+[[rule]]
+name = "edits"
+tool = "Edit"
+action = "ask"
+
+[[rule]]
+name = "ci"
+agents = "ci"
+tool = "Bash"
+action = "deny"
+
+[[rule]]
+name = "no push"
+tool = "Bash"
+shell = { command = "git push" }
+action = "deny"
+
+[[rule]]
+name = "tests"
+tool = "Bash"
+shell = { command = "npm test" }
+action = "allow"
+
+[[rule]]
+name = "the rest"
+tool = "Bash"
+action = "ask"
+approvals = 2
+role = "admin"
+"""
+
+CONDITIONS = [
+    "",
+    *(f'arguments = {{ x = "{glob}" }}\n' for glob in ("git*", "*push*", "/a/*", "?")),
+    *("equals = { x = 'ls' }\n", "equals = { y = 5 }\n"),
+    *('path = { x = "/a/**" }\n', 'path = { x = "**/b" }\n', 'host = { x = ["*.b", "a.b"] }\n'),
+    *('shell = { x = "git push" }\n', 'shell = { x = ["ls", "git"] }\n', 'shell = { y = "ls" }\n'),
+]
+VALUES = [
+    *("git push", "ls", "$X push", "ls; git -C /x push", "/a/b", "/c/../a/b", "https://a.b/"),
+    *("https://x.a.b", "nonsense://", "", "x", 5, None, [], ["/a/b", "/c"], {"z": 1}, 2**60),
+]
+RULE = st.tuples(
+    st.sampled_from(CONDITIONS),
+    st.sampled_from(CONDITIONS),
+    st.sampled_from(["allow", "ask", "deny"]),
+    st.sampled_from(["", 'agents = "a"\n', 'agents = ["b", "a"]\n']),
+    st.sampled_from(['"T"', '"*"', '"U"']),
+)
+
+
+@given(
+    st.lists(RULE, max_size=8),
+    st.sampled_from(VALUES),
+    st.sampled_from(VALUES),
+    st.sampled_from([(), ("a",), ("b",), ("a", "b"), ("c", "a")]),
+)
+@settings(max_examples=150, deadline=None)
+def test_what_is_explained_is_what_happens(
+    drawn: list[tuple[str, str, str, str, str]], x: object, y: object, agents: tuple[str, ...]
+) -> None:
+    """Explaining asks every rule, matching only those it picks: both must come to the same."""
+    text = ""
+    for number, (one, other, action, whose, tool) in enumerate(drawn):
+        both = one if one.split("=")[0] == other.split("=")[0] else one + other
+        rule = f'[[rule]]\nname = "{number}"\ntool = {tool}\naction = "{action}"\n{whose}{both}'
+        try:
+            parse(text + rule)
+        except RulesRefused:
+            continue
+        text += rule
+    rules, call = parse(text), {"x": x, "y": y}
+    match = rules.match("T", call, "/a", agents=agents)
+    assert explain(rules, "T", call, "/a", agents=agents).match == match
+    assert rules.match("T", call, "/a", agents=agents) == match
+
+
+def test_every_rule_before_says_why_it_does_not_match() -> None:
+    found = explain(parse(SOURCE), "Bash", {"command": "ls"}, "/", agents=("claude",))
+    assert [(step.rule, step.why) for step in found.steps] == [
+        ("edits", "it is for the tool `Edit`"),
+        ("ci", "it is for other agents"),
+        ("no push", "no command in `command` begins so"),
+        ("tests", "not every command in `command` is one that it allows, plainly written"),
+        ("the rest", "it is for every call of the tool"),
+    ]
+    assert found.outcome == (
+        "The call is held until 2 people with the role admin or a higher one allow it."
+    )
+    other = explain(parse(SOURCE), "Bash", {"command": "$X push"}, "/")
+    assert other.steps[2].why == "`command` cannot be read to its end"
+    own = explain(parse(SOURCE), "Edit", {}, "/", agents=("ci",))
+    assert "`ci` has rules of its own" in own.steps[0].why
+    assert own.outcome.startswith("No rule matches")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "rules.toml"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def run(*words: str, text: str | None = None) -> dict[str, object] | str:
+    command = ["--home", "/nonexistent/place", "rules", "explain", *words]
+    result = CliRunner().invoke(askmesh, command, input=text)
+    if "--json" not in words:
+        return f"{result.exit_code} {result.output}"
+    reply: dict[str, object] = json.loads(result.stdout)
+    return reply
+
+
+def test_a_call_given_by_options_is_explained_without_a_node(file: str) -> None:
+    call = ("--file", file, "--tool", "Bash", "--argument", "command=git push origin")
+    told = run(*call)
+    assert isinstance(told, str)
+    assert told.startswith("0 ")
+    assert "rules.toml:13 no push: every condition holds" in told
+    assert "`no push` says deny. The call is refused." in told
+    reply = run(*call, "--json")
+    assert isinstance(reply, dict)
+    assert (reply["action"], reply["rule"]) == ("deny", "no push")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"tool": "Bash", "arguments": {"command": "npm test"}, "cwd": "/"},
+        {"tool_name": "Bash", "tool_input": {"command": "npm test"}, "hook_event_name": "x"},
+    ],
+)
+def test_a_call_given_as_json_is_explained(file: str, call: dict[str, object]) -> None:
+    reply = run("-", "--file", file, "--json", text=json.dumps(call))
+    assert isinstance(reply, dict)
+    assert reply["rule"] == "tests"
+    reply = run("-", "--file", file, "--json", "--agent", "ci", text=json.dumps(call))
+    assert isinstance(reply, dict)
+    assert reply["rule"] == "ci"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[" * 100_000, "[]", '{"tool": 5}', '{"tool":"a","agents":1}']
+)
+def test_what_is_no_call_is_refused_in_words(file: str, text: str) -> None:
+    told = run("-", "--file", file, text=text)
+    assert isinstance(told, str)
+    assert told.startswith("1 ")
+    assert "Traceback" not in told
+
+
+def test_one_call_must_be_given(file: str) -> None:
+    for words in ((), ("k7-1", "--tool", "Bash"), ("--tool", "a", "--argument", "nothing")):
+        told = run("--file", file, *words)
+        assert isinstance(told, str)
+        assert told.startswith("2 ")
