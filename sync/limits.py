@@ -165,6 +165,9 @@ SERVED_BYTES: Final = 256 * 1024
 WINDOW: Final = 4
 """Frames of entries a side may have sent that are not acknowledged: its peer stores these."""
 
+SIGNATURES_REMEMBERED: Final = 4_096
+"""Signatures whose check is remembered: those of `WINDOW` frames, half a kilobyte each."""
+
 PLACES: Final = 4_096
 """Logs a vector may name: two of each of 2,000 machines; more is made up."""
 

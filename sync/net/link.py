@@ -235,6 +235,8 @@ class Link:
 
     def _job(self, action: Action) -> Job:
         ledger, session = self._ledger, self._session
+        if isinstance(action, Keep):
+            ledger.foresee(action.entries)
 
         async def run() -> list[Action]:
             match action:
