@@ -16,7 +16,7 @@ from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.views import Looking
-from node.desk.votes import final_votes, standing_votes, taken_back, unruled, words_of
+from node.desk.votes import final_votes, is_signed, standing_votes, taken_back, unruled, words_of
 from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
@@ -130,7 +130,8 @@ class Answers:
             vote,
             earlier=_earlier(connection, row, people),
             person=people.get(vote.person),
-            speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person),
+            speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person)
+            and is_signed(connection, vote.hash),
             final_by=final_votes(connection, row),
             now=transaction.now,
             text=said.text,

@@ -5,7 +5,7 @@ import sqlite3
 from node.desk.rows import AskRow
 from sync.decide.vote import Decision, Ruling, Vote
 from sync.errors import BadEntry
-from sync.log.entry import sha256
+from sync.log.entry import sha256, verify_header
 from sync.log.facts import FinalFacts, VoteFacts, VoteText, read, read_text
 
 STANDING = (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
@@ -57,6 +57,25 @@ def final_votes(connection: sqlite3.Connection, row: AskRow) -> list[bytes]:
     if record is None:
         return []
     return [sha256(vote.raw + vote.signature) for vote in read(FinalFacts, record[0]).votes]
+
+
+def is_signed(connection: sqlite3.Connection, vote: bytes) -> bool:
+    """Whether the node of a vote signed the vote itself.
+
+    A run is proved by its last signature, so an author can hide a spoilt one in its own log.
+    A final carries its votes alone, and nobody would accept one that rests on such a vote.
+    """
+    record = connection.execute(
+        "SELECT header, signature, public_key FROM entry JOIN vote USING (hash)"
+        " JOIN node ON node.id = vote.node WHERE entry.hash = ?",
+        (vote,),
+    ).fetchone()
+    try:
+        if record is not None:
+            verify_header(*record)
+    except BadEntry:
+        return False
+    return record is not None
 
 
 def words_of(connection: sqlite3.Connection, vote: bytes) -> VoteText:
