@@ -47,8 +47,6 @@ def test_a_final_its_votes_and_the_last_of_a_run_are_checked_before() -> None:
 
 
 @pytest.mark.parametrize("facts", [b"", b"{", b"[3]", b'{"votes": 3}'])
-    "facts", [b"", b"{", b'{"votes": 3}', b'{"votes":[{"raw":"","facts":""}]}']
-)
 def test_nonsense_is_left_to_the_store(facts: bytes) -> None:
     home = key(1)
     sealed = seal(
