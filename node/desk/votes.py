@@ -111,12 +111,13 @@ def is_signed(connection: sqlite3.Connection, vote: bytes) -> bool:
         " JOIN node ON node.id = vote.node WHERE entry.hash = ?",
         (vote,),
     ).fetchone()
+    if record is None:
+        return False
     try:
-        if record is not None:
-            verify_header(*record)
+        verify_header(*record)
     except BadEntry:
         return False
-    return record is not None
+    return True
 
 
 def words_of(connection: sqlite3.Connection, vote: bytes) -> VoteText:

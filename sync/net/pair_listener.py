@@ -130,7 +130,7 @@ class PairListener:
         try:
             first = asyncio.FIRST_COMPLETED
             await asyncio.wait((spent, withdrawn), timeout=self._times.code_s, return_when=first)
-            self._shut()
+            await self._shut(accepting)
             if self._spent.is_set():
                 # What has begun ends by itself: each of its messages has its time.
                 await asyncio.wait((done, withdrawn), return_when=first)
@@ -138,8 +138,8 @@ class PairListener:
                 result = failed(Failure(why=Why.EXPIRED), End.EXPIRED)
         finally:
             self._over = True
-            self._shut()
-            tasks = (*waiting, *accepting, *self._taking)
+            await self._shut(accepting)
+            tasks = (*waiting, *self._taking)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -160,7 +160,12 @@ class PairListener:
         candidate = self._exchange.admitted if self._exchange is not None else None
         return None if candidate is None else paired(candidate, confirmed=False)
 
-    def _shut(self) -> None:
+    async def _shut(self, accepting: list[asyncio.Task[None]]) -> None:
+        # Nobody may watch a descriptor that is closed: the next connection of this process is
+        # given the same number, and could not be watched.
+        for task in accepting:
+            task.cancel()
+        await asyncio.gather(*accepting, return_exceptions=True)
         for one in self._sockets:
             one.close()
         self._sockets, self.port = [], None

@@ -129,14 +129,19 @@ def linked(*machines: Machine, seconds: float = 20.0) -> None:
 
 def equal(*machines: Machine, seconds: float = 20.0) -> None:
     """Wait until all hold the same logs, as far as they count; what is derived must fit."""
+    alike(*machines, seconds=seconds)
+    for one in machines:
+        assert compare(one.home) == [], one.name
+
+
+def alike(*machines: Machine, seconds: float = 20.0) -> None:
+    """Wait until all hold the same logs, as far as they count."""
 
     def same() -> bool:
         held = [reading(one.home, vector) for one in machines]
         return all(one == held[0] for one in held)
 
     until(same, f"{[one.name for one in machines]} hold the same", seconds)
-    for one in machines:
-        assert compare(one.home) == [], one.name
 
 
 # --- pairing ------------------------------------------------------------------------------------
@@ -169,7 +174,8 @@ def pair(owner: Machine, joiner: Machine, *, person: str | None = OWNER) -> None
 def digits_across(signed_in: Machine, new: Machine) -> None:
     """Sign in on `new` by six digits that are typed on the other machine."""
     place = new.node.stranger()
-    until(lambda: place.ok("GET", "/api/hello")["has_person"], "the persons are known there")
+    # Until it has heard for whom the other machine speaks, it takes no digits from there.
+    alike(signed_in, new)
     wish = place.ok("POST", "/api/sign-ins")
 
     def waits() -> str | None:

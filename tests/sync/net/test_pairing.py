@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import socket
 
 import pytest
 
@@ -14,7 +15,7 @@ from sync.wire import pairing_words as words
 from sync.wire.pairing_code import new_code
 from sync.wire.pairing_words import Kind
 from tests.sync.log.entries import FLEET, key
-from tests.sync.net.machines import HERE
+from tests.sync.net.machines import HERE, until
 from tests.sync.net.pairings import Shows, Types, relay, shows, stranger
 from tests.sync.wire.pairs import CODE, STATEMENTS, me
 
@@ -133,6 +134,27 @@ async def test_a_machine_does_not_join_itself_and_the_code_stays() -> None:
         assert shown.ends == []
         await Types().dial(port)
         assert (await shown.ended()).end is End.PAIRED
+
+
+async def test_what_is_opened_once_the_code_is_spent_can_be_watched() -> None:
+    # It is given the number of the descriptor that the listener let go.
+    async with shows() as (shown, port):
+        shown.hold = asyncio.Event()
+        dialling = asyncio.create_task(Types().dial(port))
+        await shown.deciding.wait()
+        await until(lambda: shown.listener.port is None, "the listener is shut")
+        loop = asyncio.get_running_loop()
+        opened = [socket.socket() for _ in range(4)]
+        try:
+            for one in opened:
+                loop.add_reader(one, lambda: None)
+            shown.hold.set()
+            await dialling
+            await shown.ended()
+            assert [loop.remove_reader(one) for one in opened] == [True] * 4
+        finally:
+            for one in opened:
+                one.close()
 
 
 # --- somebody in between, with the right code typed -------------------------------------------
