@@ -131,6 +131,40 @@ REPOSITORY_FILES: Final = 8
 REPOSITORY_PLACE_CHARACTERS: Final = 48
 """Of a file's path, as part of a rule's name on a card."""
 
+RULE_APPROVALS: Final = 16
+"""Each counted vote lies inside the final, whose facts have 16 KiB; a larger quorum never meets."""
+
+RULE_ALTERNATIVES: Final = 64
+"""Agents, tools of a set, paths, hosts or commands of one rule: more need a pattern."""
+
+RULE_SETS: Final = 64
+"""Named sets of tools in one file; hosts have a few dozen tools."""
+
+PATH_PARTS: Final = 64
+"""Parts of a path pattern; each part of an agent's path is held against them."""
+
+PATH_CHARACTERS: Final = 4_096
+"""Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
+
+PLACES_KEPT_S: Final = 1.0
+"""For so long it is believed where the folders of path patterns lead: a look for each rule and
+call would take longer than all matching."""
+
+SHELL_CHARACTERS: Final = 32 * 1024
+"""A longer command text is not read and counts as unreadable: nobody reads it on a card either."""
+
+SHELL_MARKS: Final = 400
+"""Operators of one kind in a command text: the grammar's recovery from errors is quadratic."""
+
+SHELL_STEPS: Final = 2_000
+"""Hundreds of steps of the grammar; an ordinary command takes fewer than ten."""
+
+SHELL_DEPTH: Final = 4
+"""Command texts inside command texts (`bash -c "bash -c …"`); deeper ones are unreadable."""
+
+SHELL_COMMANDS: Final = 500
+"""Simple commands of one text; a longer program is unreadable."""
+
 GLOB_CHARACTERS: Final = 1_000
 """A pattern stands on one line and is read by a person."""
 
