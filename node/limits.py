@@ -117,20 +117,6 @@ RULES: Final = 1_000
 RULE_ARGUMENTS: Final = 16
 """More conditions than this on one call are a program, not a rule."""
 
-NAMES_OF_SESSION: Final = 16
-"""Names under which one session is remembered. The first ones stay, so that taking many new
-ones leaves no rules behind."""
-
-REPOSITORY_FOLDERS: Final = 128
-"""Folders above a working directory in which a repository's rules are looked for: paths are
-far shorter, and every call looks."""
-
-REPOSITORY_FILES: Final = 8
-"""Files of rules that may stand over one folder; their digests are part of each version shown."""
-
-REPOSITORY_PLACE_CHARACTERS: Final = 48
-"""Of a file's path, as part of a rule's name on a card."""
-
 RULE_APPROVALS: Final = 16
 """Each counted vote lies inside the final, whose facts have 16 KiB; a larger quorum never meets."""
 
@@ -164,6 +150,20 @@ SHELL_DEPTH: Final = 4
 
 SHELL_COMMANDS: Final = 500
 """Simple commands of one text; a longer program is unreadable."""
+
+NAMES_OF_SESSION: Final = 16
+"""Names under which one session is remembered. The first ones stay, so that taking many new
+ones leaves no rules behind."""
+
+REPOSITORY_FOLDERS: Final = 128
+"""Folders above a working directory in which a repository's rules are looked for: paths are
+far shorter, and every call looks."""
+
+REPOSITORY_FILES: Final = 8
+"""Files of rules that may stand over one folder; their digests are part of each version shown."""
+
+REPOSITORY_PLACE_CHARACTERS: Final = 48
+"""Of a file's path, as part of a rule's name on a card."""
 
 GLOB_CHARACTERS: Final = 1_000
 """A pattern stands on one line and is read by a person."""

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooLarge
 from web.asks import AskRoutes
+from web.attention import AttentionRoutes
 from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
@@ -35,6 +36,7 @@ def make_app(
         **HelloRoutes(desk, door).handlers(),
         **SignInRoutes(desk, door.cookie).handlers(),
         **AskRoutes(desk).handlers(),
+        **AttentionRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
+from web.attention_desk import AttentionDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -46,6 +47,8 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
 
@@ -325,5 +328,5 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AttentionDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -53,6 +54,10 @@ class CardView(View, frozen=True, kw_only=True):
     since: int
     by: str | None = None
     where: str | None = None
+    attention: str = "called"
+    """What an open ask means for the viewer: a `sync.decide.attention.Mode` value."""
+    attention_until: int | None = None
+    """Until when it means that, as far as that is known."""
 
 
 class FinalView(View, frozen=True, kw_only=True):
@@ -342,6 +347,8 @@ class State(View, frozen=True, kw_only=True):
     banners: list[str]
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
+    attention: AttentionView | None = None
+    """How the person is called now."""
 
 
 class Change(View, frozen=True, kw_only=True):
@@ -349,7 +356,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 from node.desk import far, persons, rows
-from node.desk.answer import answer_of, flagged_of, state_of
+from node.desk.answer import allows, answer_of, flagged_of, state_of
 from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
@@ -360,6 +360,10 @@ class AgentDesk:
             resolved=row.resolved_at is not None,
             created=row.created,
             deadline=row.deadline,
+            counted=allows(connection, row),
+            needed=row.needed,
+            role=row.role,
+            unclear=bool(row.unclear),
         )
 
     async def _run(self, label: str, who: Asker, job: Job[Result]) -> Result:

@@ -251,6 +251,11 @@ class GateDesk:
             default_deadline_ms=(
                 round(match.deadline_s * 1000) if match and match.deadline_s else None
             ),
+            approvals=match.approvals if match else 1,
+            role=match.role if match else None,
+            self_approval=match.self_approval if match else True,
+            escalate_ms=round(match.escalate_s * 1000) if match and match.escalate_s else None,
+            escalate_to=match.escalate_to if match else None,
         )
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)
@@ -338,7 +343,7 @@ class GateDesk:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value or transaction.silenced is not None:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
-                return not_decided(self.context, row)
+                return not_decided(self.context, transaction, row)
             return self._hand(transaction, row, hold, judged)
 
         return await self.context.writer.run("gate_hand_over", job)

@@ -1,21 +1,27 @@
 """What the gate tells an agent: sentences that say who decided and what to do next."""
 
 from node.desk import rows
+from node.desk.answer import allows
 from node.desk.context import Context
 from node.desk.protocols import GateVerdict
 from node.desk.raising import CallContent
 from node.desk.rows import AskRow
+from node.desk.votes import COUNTED_FROM
 from node.store.transaction import Transaction
 from sync import limits
 from sync.decide.ask import AskState, Outcome
 
 
-def not_decided(context: Context, row: AskRow) -> GateVerdict:
+def not_decided(context: Context, transaction: Transaction, row: AskRow) -> GateVerdict:
     """Return the deny of a gate whose time is over while the ask stays open."""
     short = context.short(row.id)
+    # How far it is, and never by whom: who allowed it is for people to know.
+    far = ""
+    if row.needed >= COUNTED_FROM:
+        far = f" ({allows(transaction.connection, row)} of {row.needed} allowed it)"
     return GateVerdict(
         allow=False,
-        sentence=f"Not decided yet: {short} still waits for a person, and the call did not"
+        sentence=f"Not decided yet: {short} still waits for a person{far}, and the call did not"
         " run. This is not a refusal. Go on with other work and repeat exactly this call"
         " later; the answer is then picked up.",
         ask=short,
@@ -30,11 +36,18 @@ def verdict_of(context: Context, transaction: Transaction, row: AskRow) -> GateV
     answer = rows.words(transaction.connection, row).answer
     by = people.get(row.closed_by or "", "a person")
     because = f": {answer.because}" if answer and answer.because else "."
+    if row.unclear:
+        because = f": “{answer.because}”." if answer and answer.because else "."
     allowed = row.outcome == Outcome.ALLOWED.value and row.state == AskState.HANDED.value
     if allowed:
         sentence = f"Allowed by {by} ({short}){because}"
     elif row.state == AskState.VOID.value:
         sentence = f"{short} was allowed by {by}, but it is void: {row.handover_why}."
+    elif row.unclear:
+        sentence = (
+            f"Sent back by {by} as unclear ({short}){because} Nothing was decided, and the call"
+            " did not run. Ask again so that someone who was not here understands it."
+        )
     elif row.outcome == Outcome.DENIED.value:
         sentence = f"Denied by {by} ({short}){because}"
     elif row.outcome == Outcome.EXPIRED.value:

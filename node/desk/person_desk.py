@@ -6,6 +6,7 @@ from typing import Literal
 
 from node.desk import erasing, persons
 from node.desk.answers import Answers
+from node.desk.attention_desk import AttentionBook
 from node.desk.context import Context
 from node.desk.reading import Reading
 from node.desk.restored import put_away
@@ -19,6 +20,7 @@ from sync.decide.people import Act, may
 from sync.errors import Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
+from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.views import (
     AskDetail,
@@ -48,6 +50,7 @@ class PersonDesk:
         self._answers = answers
         self._sign_ins = sign_ins
         self._rules = rules
+        self._attention = AttentionBook(context)
 
     @property
     def store_id(self) -> str:
@@ -180,6 +183,22 @@ class PersonDesk:
             return Looking(self._context, transaction.connection, viewer.person).ask(row)
 
         return await self._context.writer.run("mark", job)
+
+    async def attention(self, viewer: Viewer) -> AttentionView:
+        """How the viewer is called."""
+        return await self._attention.view(viewer)
+
+    async def subscribe(self, viewer: Viewer, wanted: Subscribing) -> AttentionView:
+        """Whether some agents call the viewer."""
+        return await self._attention.subscribe(viewer, wanted)
+
+    async def mute(self, viewer: Viewer, until: int | None) -> AttentionView:
+        """Let nothing call the viewer for a while."""
+        return await self._attention.mute(viewer, until)
+
+    async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
+        """The viewer's quiet hours."""
+        return await self._attention.set_quiet(viewer, quiet)
 
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""

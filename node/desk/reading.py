@@ -10,6 +10,7 @@ import msgspec
 
 from node import limits
 from node.desk import restored
+from node.desk.attention_desk import all_hushed, view_of
 from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
@@ -75,6 +76,7 @@ class Reading:
                     *conflicts(connection, looking.viewer),
                 ],
                 restored=restored.copied(connection),
+                attention=view_of(connection, viewer.person, looking.now),
             )
 
         return await self.context.reader.run(read)
@@ -239,6 +241,7 @@ class Reading:
                 + banners(connection, looking.now)
                 + restored.words(connection),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
+                "attention": msgspec.to_builtins(all_hushed(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }
 

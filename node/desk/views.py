@@ -8,17 +8,18 @@ import msgspec
 
 from node import limits
 from node.desk import far, persons
+from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
-from node.desk.votes import final_votes, standing_votes
+from node.desk.votes import COUNTED_FROM, counting_votes, final_votes
 from node.store import erasing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.card import Card, CardFacts, card
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
-from sync.decide.quorum import counted
+from sync.decide.quorum import beside, counted, latest
 from sync.decide.vote import Decision, Ruling
 from web.call_views import CallSummary
 from web.views import (
@@ -76,6 +77,7 @@ class Looking:
         self.speaks = self.viewer is not None and persons.speaks_for(
             connection, context.identity.name, self.viewer.id
         )
+        self.attentive = Attentive(connection, self.people)
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
@@ -176,19 +178,23 @@ class Looking:
         if self.silenced is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
-        (count,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+        found = self.connection.execute(
+            "SELECT agent, project, home, ask.role, at, escalation.role, count(*) FROM ask"
+            " LEFT JOIN escalation ON ask = id WHERE state = 'waiting'"
             " AND (deadline IS NULL OR deadline > ?)"
-            " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
+            " AND (ask.role IS NULL OR ask.role IN (SELECT value FROM json_each(?)))"
             " AND home NOT IN (SELECT value FROM json_each(?))"
             " AND id NOT IN (SELECT ask FROM redaction)"
+            " AND (not_by = '[]'"
+            "  OR NOT EXISTS (SELECT 1 FROM json_each(not_by) WHERE json_each.value = ?))"
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
             "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
             "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
-            "   AND own.person = vote.person))",
-            (self.now, json.dumps(roles), gone, self.viewer.id),
-        ).fetchone()
-        return int(count)
+            "   AND own.person = vote.person)) GROUP BY 1, 2, 3, 4, 5, 6",
+            (self.now, json.dumps(roles), gone, self.viewer.id, self.viewer.id),
+        )
+        means, viewer = self.attentive.means, self.viewer
+        return sum(n for *what, n in found if means(viewer, asked(Columns(*what)), self.now).calls)
 
     def sight(self, node: str) -> Sight:
         """Return how a machine stands, read once."""
@@ -213,15 +219,34 @@ class Looking:
         last = self.connection.execute(OWN_VOTE, (row.id, self.viewer.id)).fetchone()
         return _OwnVote(*(last or (None, None)))
 
-    def _counted(self, row: AskRow) -> int:
-        """Return how many allows the home has counted, as far as its rulings are here."""
-        if row.needed < 2 or row.state != AskState.WAITING.value:
-            return 0
-        return len(counted(standing_votes(self.connection, row.id)))
+    def _with_quorum(self, row: AskRow, facts: CardFacts) -> CardFacts:
+        """Add how many allows the home has counted, as far as its rulings are here.
+
+        Judged by the people of now, as the home would at the next vote: who lost the right
+        to allow counts no more.
+        """
+        if row.state != AskState.WAITING.value:
+            return facts
+        viewer = self.viewer.id if self.viewer else ""
+        own_agent = viewer in row.quorum.not_by
+        if row.needed < COUNTED_FROM:
+            return msgspec.structs.replace(facts, own_agent=own_agent)
+        votes = counting_votes(self.connection, row, self.people)
+        other = beside(votes, viewer)
+        standing = any(
+            vote.person == viewer and vote.decision is Decision.ALLOW for vote in latest(votes)
+        )
+        return msgspec.structs.replace(
+            facts,
+            counted=len(counted(votes)),
+            own_counted=self._own_vote(row).ruled == Ruling.COUNTED.value and standing,
+            own_beside=self.name_of(other.person) if other else None,
+            own_agent=own_agent,
+        )
 
     def _own_made(self, row: AskRow) -> bool:
         """Whether the viewer's vote is one of those in a final that can be taken back."""
-        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < 2:
+        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < COUNTED_FROM:
             return False
         made = final_votes(self.connection, row)
         (mine,) = self.connection.execute(
@@ -241,8 +266,11 @@ class Looking:
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
+        heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
-            self._facts(row, text),
+            self._with_quorum(row, self._facts(row, text)),
+            attention=heard.attention,
+            unheard=heard.unheard,
             on_hold=self.silenced,
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
@@ -254,6 +282,8 @@ class Looking:
             actions=list(shown.actions),
             open=shown.open,
             needs_me=shown.needs_me,
+            attention=facts.attention.mode.value,
+            attention_until=facts.attention.until,
             since=shown.since,
             by=facts.closed_by,
             where=facts.closed_on,
@@ -275,14 +305,13 @@ class Looking:
             call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
             role=row.role,
             needed=row.needed,
-            counted=self._counted(row),
             own_pending=own.pending,
             own_taking_back=own.taking_back,
-            own_counted=own.ruled == Ruling.COUNTED.value,
             own_lost=own.ruled in LOST,
             own_refused=REFUSED.get(own.ruled),
             own_made=self._own_made(row),
             outcome=Outcome(row.outcome) if row.outcome else None,
+            unclear=bool(row.unclear),
             closed_at=row.closed,
             closed_by=self.name_of(row.closed_by),
             closed_by_viewer=self.viewer is not None and row.closed_by == self.viewer.id,

@@ -15,7 +15,7 @@ from sync.log.facts import RulesText, read_text
 from sync.log.kinds import EntryType, Log
 from sync.log.names import node_name
 
-TABLES = ("node", "cut", "person", "speaks_for", "statement_head", "rules")
+TABLES = ("node", "cut", "person", "speaks_for", "naming", "statement_head", "rules")
 """What `apply` rewrites."""
 AS_OF_KEPT = 64
 """Fleets of other times kept at hand: finals come in runs that name the same statements."""
@@ -36,7 +36,9 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     _replace(connection, "cut", _cuts(membership))
     _replace(connection, "person", _persons(connection, membership, fleet))
     _replace(connection, "speaks_for", _speaks_for(membership))
+    _replace(connection, "naming", _namings(membership))
     _replace(connection, "statement_head", [(head,) for head in membership.heads])
+    _end_sessions(connection, membership)
     _rules(connection, membership)
     now = _members(connection)
     return {
@@ -102,7 +104,11 @@ def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
             " WHERE type < 16 AND fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
-        if (one := stated(hash=entry_hash, author=author, seq=seq, type=kind, facts=facts))
+        if (
+            one := stated(
+                hash=entry_hash, author=author, seq=seq, type=kind, facts=facts, fleet=fleet
+            )
+        )
     ]
 
 
@@ -191,6 +197,7 @@ _KEYS = {
     "cut": ("node", "log"),
     "person": ("id",),
     "speaks_for": ("node", "person"),
+    "naming": ("node", "person"),
     "statement_head": ("hash",),
 }
 """The key of each table: its first columns."""
@@ -243,7 +250,7 @@ def _persons(
             int(one.ended or one.id in ended),
             one.heads[0],
             one.at,
-            int(len(one.heads) > 1),
+            int(one.split),
         )
         for one in known.values()
     ]
@@ -251,9 +258,21 @@ def _persons(
 
 def _speaks_for(membership: Membership) -> list[tuple[object, ...]]:
     return [
-        (node_name(one.node), one.person, int(one.live), one.heads[0], int(len(one.heads) > 1))
+        (node_name(one.node), one.person, int(one.live), one.heads[0], int(one.split))
         for one in membership.speaks_for.values()
     ]
+
+
+def _namings(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (node_name(one.node), one.person, one.named, one.by, one.at) for one in membership.waiting
+    ]
+
+
+def _end_sessions(connection: sqlite3.Connection, membership: Membership) -> None:
+    """Who is ended has no session on any machine, also not once they are back."""
+    ended = [(one.id,) for one in membership.persons.values() if one.ended]
+    connection.executemany("DELETE FROM person_session WHERE person = ?", ended)
 
 
 def _rules(connection: sqlite3.Connection, membership: Membership) -> None:

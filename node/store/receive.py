@@ -28,7 +28,7 @@ from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
-MERGED = frozenset({EntryType.MARK})
+MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION})
 """Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
 
 Apply = Callable[[sqlite3.Connection, Entry, bytes, int], str | None]
@@ -73,6 +73,7 @@ def release(transaction: Transaction) -> int:
     for (n,) in due:
         transaction.run("DELETE FROM held WHERE n = ?", n)
         _tell(transaction, derive.replay(connection, derive.stored_at(connection, n), counting))
+    transaction.change("attention", "")
     return len(due)
 
 
@@ -151,6 +152,8 @@ class _Batch:
             topics.add("rules")
         for topic in sorted(topics):
             transaction.change(topic, transaction.identity.name)
+        if EntryType.SUBSCRIPTION in types:
+            transaction.change("attention", "")
         for ask in self._settled:
             transaction.change("ask", ask)
         _tell(transaction, self._asks - self._settled)

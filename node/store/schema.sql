@@ -93,6 +93,15 @@ CREATE TABLE speaks_for (
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE naming (                         -- an owner named a machine; its person has not agreed
+    node   TEXT NOT NULL,
+    person TEXT NOT NULL,
+    entry  BLOB NOT NULL,                     -- hash of the owner's word: what a consent names
+    by     TEXT NOT NULL,                     -- person
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (node, person)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE statement_head (                 -- newest statements that count
     hash BLOB PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -126,6 +135,8 @@ CREATE TABLE ask (
     rule_version TEXT,
     needed       INTEGER NOT NULL,
     role         TEXT,
+    not_by       TEXT NOT NULL DEFAULT '[]',  -- JSON list of persons whose allow does not count
+    contract     TEXT,                        -- the words the agent was told; NULL: not known
     call_mac     BLOB,
     blob         BLOB,
     call_size    INTEGER NOT NULL,
@@ -133,6 +144,7 @@ CREATE TABLE ask (
     revision     INTEGER NOT NULL,
     -- the final
     outcome      TEXT,
+    unclear      INTEGER NOT NULL DEFAULT 0,  -- sent back only because it was not understood
     choice       TEXT,
     reason       TEXT,
     final_hash   BLOB UNIQUE,
@@ -190,6 +202,7 @@ CREATE TABLE vote (
     person   TEXT NOT NULL,
     decision TEXT NOT NULL,
     choice   TEXT,
+    unclear  INTEGER NOT NULL DEFAULT 0,
     seen     BLOB NOT NULL,
     at       INTEGER NOT NULL,
     ruling   TEXT,                            -- NULL until the home has ruled
@@ -223,6 +236,35 @@ CREATE TABLE mark (                           -- last writer by (hlc, node)
     hlc    INTEGER NOT NULL,
     node   TEXT NOT NULL,
     PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE needless (                       -- need not have been asked: last writer, as above
+    ask      TEXT NOT NULL,
+    person   TEXT NOT NULL,
+    needless INTEGER NOT NULL,
+    hlc      INTEGER NOT NULL,
+    node     TEXT NOT NULL,
+    PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscription (                   -- last writer by (hlc, node), among those nodes
+    person TEXT NOT NULL,                     -- that speak for the person
+    field  TEXT NOT NULL,                     -- what is set, as a JSON array
+    node   TEXT NOT NULL,                     -- that said it
+    facts  BLOB NOT NULL,                     -- what was set, as it was signed
+    hlc    INTEGER NOT NULL,
+    PRIMARY KEY (person, field, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE escalation (                     -- of asks that go on to others while they wait
+    ask  TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL,                    -- from when on
+    role TEXT NOT NULL                        -- to whom
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handed (                         -- the hand-over that stands
+    ask  TEXT PRIMARY KEY,
+    hash BLOB NOT NULL                        -- entry hash
 ) STRICT, WITHOUT ROWID;
 
 -- Local -------------------------------------------------------------------------------
@@ -362,6 +404,17 @@ CREATE TABLE person_session (                 -- signed-in places; only hashes o
     place     TEXT NOT NULL,
     created   INTEGER NOT NULL,
     last_used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitation (                     -- to sign in on this machine; the code only as a hash
+    id      TEXT PRIMARY KEY,                 -- the first part of the code
+    salt    BLOB NOT NULL,
+    hash    BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    role    TEXT NOT NULL,
+    by      TEXT NOT NULL,                    -- person
+    expires INTEGER NOT NULL,
+    tries   INTEGER NOT NULL                  -- wrong ones
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE passphrase (

@@ -76,6 +76,12 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
             f"/api/asks/{ground.note}/erasing",
             {"confirm": ground.note},
         ),
+        ("PUT", "/api/attention/subscriptions"): (
+            "/api/attention/subscriptions",
+            {"agent": "*", "on": False},
+        ),
+        ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+        ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.attention_double import AttentionDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
@@ -95,7 +96,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble:
+class DeskDouble(AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID

@@ -42,6 +42,8 @@ export class Inbox extends EventTarget {
     this.restored = null;
     /** @type {T.FleetView | null} */
     this.fleet = null;
+    /** @type {T.AttentionView | null} */
+    this.attention = null;
     /** Asks that exist and are not among `asks`: a snapshot has a limit. */
     this.unshown = { open: 0, needs_me: 0 };
     /** @type {T.LinkStatus} */
@@ -72,6 +74,7 @@ export class Inbox extends EventTarget {
     this.banners = state.banners;
     this.restored = state.restored;
     this.fleet = state.fleet;
+    this.attention = state.attention;
     const missing = new Set(this.asks.keys());
     /** @type {T.AskView[]} */
     const arrived = [];

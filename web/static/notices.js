@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
+import { attentionWords } from "./attention-panel.js";
 import { button, byId, make, setText, show } from "./elements.js";
 import { summary } from "./fleet-words.js";
 import { clock, moment } from "./time.js";
@@ -50,6 +51,7 @@ export class Notices {
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
       banners, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns, this.newVersion,
+      this.inbox.attention,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
@@ -60,6 +62,8 @@ export class Notices {
       const what = why ?? `The history of ${machine.name} split in two.`;
       rows.push(notice("warn", what, "What to do", "#machines"));
     }
+    const quiet = this.inbox.attention ? attentionWords(this.inbox.attention) : "";
+    if (quiet) rows.push(notice("quiet", `${quiet}: nothing calls you. Asks wait in the list.`, "Change", "#places"));
     if (fleet?.hold) rows.push(notice("warn", fleet.hold, "What to do", "#machines"));
     if (this.signIns.length > 0) {
       const [first] = this.signIns;

@@ -29,6 +29,8 @@
  * @property {number} since
  * @property {string | null} by
  * @property {string | null} where
+ * @property {"called" | "escalated" | "not_subscribed" | "muted" | "quiet"} attention
+ * @property {number | null} attention_until
  *
  * @typedef {object} FinalView
  * @property {Outcome} outcome
@@ -193,11 +195,25 @@
  * @property {Counts} counts
  * @property {string[]} banners
  * @property {number | null} restored
+ * @property {AttentionView | null} attention
+ *
+ * @typedef {{agent: string, project: string, machine: string, machine_name: string, on: boolean}} SubscriptionView
+ * @typedef {{days: number[], start: string, end: string, zone: string, known: boolean}} QuietView
+ *
+ * What the person is called for.
+ * @typedef {object} AttentionView
+ * @property {string} person
+ * @property {string} name
+ * @property {"called" | "muted" | "quiet"} state
+ * @property {number | null} until
+ * @property {number | null} muted_until
+ * @property {QuietView | null} quiet
+ * @property {SubscriptionView[]} subscriptions
  *
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask

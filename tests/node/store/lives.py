@@ -8,6 +8,7 @@ from pathlib import Path
 from node.bridge.client import Refused
 from node.store import membership_tables, receive
 from node.store.transaction import Transaction
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.entry import NodeKey
 from sync.log.facts import (
     AskFacts,
@@ -131,6 +132,8 @@ def let_a_machine_come_and_go(home: Path) -> None:
     transaction.append(EntryType.REMOVED, gone)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
+    muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
+    transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
     connection.close()
 
@@ -144,7 +147,16 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
         ),
     )
     fleet = transaction.identity.fleet
-    asked = AskFacts(number=1, kind="question", agent="c", session="s", project="p", created=1)
+    asked = AskFacts(
+        number=1,
+        kind="question",
+        agent="c",
+        session="s",
+        project="p",
+        created=1,
+        escalate_at=5,
+        escalate_to="admin",
+    )
     text = pack_text(SALT, AskText(title="There?"))
     ask = entry(by=other, facts=pack_facts(asked), text=text, fleet=fleet)
     said = VoteFacts(
