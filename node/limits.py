@@ -17,6 +17,12 @@ ASKS_PER_SECOND_SESSION: Final = 20
 ASKS_PER_SECOND_NODE: Final = 400
 """Twice the load the bench holds, so one node stays responsive."""
 
+ALIKE_BYTES: Final = 64 * 1024
+"""Larger calls are not looked at for being identical in a list: each has to be read whole."""
+
+DIGESTS_KEPT: Final = 4_096
+"""Digests of calls kept at hand: twice the open asks that a page shows."""
+
 REQUEST_BYTES: Final = 6 * 1024 * 1024
 """A 4 MiB blob as JSON text with its escapes and frame."""
 
@@ -37,6 +43,12 @@ GATE_MARGIN_S: Final = 30.0
 
 GATE_HOST_LIMIT_S: Final = 660
 """The limit written into the host's settings with our hooks: hold, margin, start-up."""
+
+WORDS_PER_HOUR: Final = 60
+"""Of one operator, recorded by one machine: each stays in the log for ever."""
+
+WORDS_RECORDED: Final = 5_000
+"""By one machine in its life: of its statements so many count, and others need their place."""
 
 REPLY_KEPT_MS: Final = 24 * 3_600_000
 """A retry under the same request id returns the first reply for a day."""
@@ -132,7 +144,7 @@ PATH_PARTS: Final = 64
 PATH_CHARACTERS: Final = 4_096
 """Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
 
-PLACES_KEPT_S: Final = 1.0
+PLACES_KEPT_S: Final = 2.0
 """For so long it is believed where the folders of path patterns lead: a look for each rule and
 call would take longer than all matching."""
 

@@ -3,11 +3,12 @@
 import sqlite3
 from collections.abc import Mapping
 
-from node.desk import persons
+from node.desk import accounts, persons
 from node.desk.rows import AskRow
+from sync.decide import standing
 from sync.decide.ask import AskState
 from sync.decide.people import Person, eligible
-from sync.decide.quorum import may_say
+from sync.decide.quorum import counted, may_say
 from sync.decide.vote import Decision, Ruling, Vote
 from sync.errors import BadEntry
 from sync.log.entry import sha256, verify_header
@@ -56,7 +57,7 @@ def counting_votes(
     votes = standing_votes(connection, row.id)
     if row.state != AskState.WAITING.value:
         return votes
-    quorum = row.quorum
+    quorum, said = row.quorum, accounts.said(connection)
     return [
         vote
         for vote in votes
@@ -65,8 +66,16 @@ def counting_votes(
             may_say(quorum, vote)
             and persons.speaks_for(connection, vote.node.decode(), vote.person)
             and eligible(people.get(vote.person), row.role)
+            and standing.refuses(said, vote.person) is None
         )
     ]
+
+
+def allows(connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]) -> int:
+    """Return how many allows count by now, of an open approval that needs several."""
+    if row.needed < COUNTED_FROM or row.state != AskState.WAITING.value:
+        return 0
+    return len(counted(counting_votes(connection, row, people)))
 
 
 def unruled(connection: sqlite3.Connection, ask: str) -> list[Vote]:

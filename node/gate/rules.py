@@ -10,7 +10,7 @@ from node.gate.conditions import Condition
 from node.gate.given import Given
 from node.gate.match import AnyOf, Glob
 from node.gate.picking import Picked
-from node.gate.truth import Truth, every
+from node.gate.truth import Truth
 from sync.decide.people import RANK, Role
 from sync.errors import CallerError
 
@@ -90,7 +90,12 @@ class Rule:
 
         Only a `deny` can be unsure: `allow` takes doubt for no and `ask` for yes.
         """
-        truth = every(condition.holds(given) for condition in self.conditions)
+        truth = Truth.YES
+        for condition in self.conditions:
+            holds = condition.holds(given)
+            if holds is Truth.NO:
+                return Truth.NO
+            truth = min(truth, holds)
         if truth is Truth.UNSURE and self.action != "deny":
             return Truth.NO if self.action == "allow" else Truth.YES
         return truth
