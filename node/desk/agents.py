@@ -266,8 +266,9 @@ class AgentDesk:
         made = await asyncio.to_thread(
             make_call, given["tool"], given.get("arguments", {}), who.cwd
         )
-        ruled = await judge(self.context, self._rules, who, made)
-        return await content_of(self.context, made, ruled.match.hide if ruled.match else ())
+        rules = await self._rules.in_force()
+        match = (await judge(self.context, rules, who, made)).ruled.match
+        return await content_of(self.context, made, match.hide if match else ())
 
     async def _closed(
         self, row: AskRow, who: Asker, wait_s: float, progress: Progress | None

@@ -12,19 +12,20 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from node.desk import accounts, far, judging, rows
+from node.desk import accounts, far, rows
 from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
 from node.desk.gate_verdict import held_back, not_decided, title_of, verdict_of
+from node.desk.judging import Judged, check_still, judge
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
 from node.desk.rows import AskRow, by_id, followed, select
-from node.desk.rules_store import RulesStore, check_in_force
+from node.desk.rules_store import RulesStore
 from node.desk.sessions import hear
 from node.gate.call import Call
-from node.gate.law import Law, Ruled
+from node.gate.law import Ruled
 from node.gate.rules import Rules
 from node.store.transaction import Transaction
 from sync import limits
@@ -51,7 +52,7 @@ class GateDesk:
 
     async def judge(self, who: Asker, call: Call) -> Ruled:
         """What all rules over the call say."""
-        return await judging.judge(self.context, self._rules, who, call)
+        return (await judge(self.context, await self._rules.in_force(), who, call)).ruled
 
     async def hold(self, hold: GateHold) -> GateVerdict:
         """Pick up a verdict by session and digest, or raise an ask and hold."""
@@ -171,7 +172,7 @@ class GateDesk:
 
     async def _found(self, hold: GateHold, rules: Rules) -> GateVerdict | str | None:
         held = frozenset(self._waiting)
-        law = await judging.law_over(rules, hold.call.cwd)
+        judged = await judge(self.context, rules, hold.who, hold.call)
 
         def job(transaction: Transaction) -> GateVerdict | str | None:
             waiting = _now(transaction, held)
@@ -188,7 +189,7 @@ class GateDesk:
                     return row.id
                 if usable(row, transaction.now):
                     self._follow(transaction, hold, row.id)
-                    return self._hand(transaction, row, hold, law)
+                    return self._hand(transaction, row, hold, judged)
             return None
 
         return await self.context.writer.run("gate_find", job)
@@ -336,24 +337,26 @@ class GateDesk:
         return await self._rules.decide(lambda rules: self._picked_up(ask, hold, rules))
 
     async def _picked_up(self, ask: str, hold: GateHold, rules: Rules) -> GateVerdict:
-        law = await judging.law_over(rules, hold.call.cwd)
+        judged = await judge(self.context, rules, hold.who, hold.call)
 
         def job(transaction: Transaction) -> GateVerdict:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value or transaction.silenced is not None:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
                 return not_decided(self.context, transaction, row)
-            return self._hand(transaction, row, hold, law)
+            return self._hand(transaction, row, hold, judged)
 
         return await self.context.writer.run("gate_hand_over", job)
 
-    def _hand(self, transaction: Transaction, row: AskRow, hold: GateHold, law: Law) -> GateVerdict:
+    def _hand(
+        self, transaction: Transaction, row: AskRow, hold: GateHold, judged: Judged
+    ) -> GateVerdict:
         """Hand the final to this hook: committed before anything is printed."""
         if row.state == AskState.VOID.value:
             return verdict_of(self.context, transaction, row)
         if row.outcome == Outcome.ALLOWED.value:
-            check_in_force(transaction, law.account)
-            if judging.ruled(transaction.connection, law, hold.who, hold.call).refuses:
+            check_still(transaction, judged, hold.who)
+            if judged.ruled.refuses:
                 return verdict_of(self.context, transaction, void(transaction, row, Void.RULES))
         standing = rows.standing(transaction.connection, row)
         decided = give(standing, hold.who.session, now=transaction.now)

@@ -9,7 +9,7 @@ from node.desk.answer import answer_of
 from node.desk.call_content import whole
 from node.desk.closing import expire_if_due, hand, void
 from node.desk.context import Context
-from node.desk.judging import law_over
+from node.desk.judging import Held, judge_as
 from node.desk.replies import check_same_call, name, recall, remember
 from node.desk.requests import Answer, Asker
 from node.desk.rows import AskRow, find, followed
@@ -85,16 +85,15 @@ class Taking:
         if found is None or found.call is None:
             return None if found is None else False
         call = found.call
-        law = await law_over(rules, call["cwd"])
 
-        def judged(connection: sqlite3.Connection) -> bool:
+        def names(connection: sqlite3.Connection) -> tuple[str, ...]:
             raised = names_of(connection, found.row.session, found.row.agent)
-            agents = dict.fromkeys((*raised, *names_of(connection, who.session, who.agent)))
-            return law.judge(
-                call["tool"], call["arguments"], call["cwd"], agents=tuple(agents)
-            ).refuses
+            return tuple(dict.fromkeys((*raised, *names_of(connection, who.session, who.agent))))
 
-        return await self.context.reader.run(judged)
+        known = await self.context.reader.run(names)
+        held = Held(call["tool"], call["arguments"], call["cwd"])
+        ruled = await judge_as(self.context, rules, known, held)
+        return ruled.refuses
 
     def _unspent(self, connection: sqlite3.Connection, ask: str) -> _Unspent | None:
         """An allowed ask that was not handed over yet, with its call; None: it is none."""

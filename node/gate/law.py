@@ -1,17 +1,13 @@
 """All that stands over a call: the fleet's rules and the repository's, the stricter of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from node.gate.repository import FILE, RepositoryFile
-from node.gate.rules import Action, Match, Rules
-from sync.decide.people import RANK
+from node.gate.rules import Match, Rules, stricter
+from node.gate.until import in_time
 
-STRICTNESS: Final[Mapping[Action, int]] = {"allow": 0, "ask": 1, "deny": 2}
-HIGHER: Final = {role.value: rank for role, rank in RANK.items()}
-UNKNOWN_ROLE: Final = max(RANK.values()) + 1
-"""A role that this askmesh does not know lets nobody through: stricter than any."""
 NO_RULES: Final = "none"
 """How the fleet's rules are named where none were ever applied, but a repository has some."""
 
@@ -36,6 +32,8 @@ class Law:
 
     account: Rules
     repository: tuple[RepositoryFile, ...] = ()
+    now: int
+    """Rules whose time is over by then match nothing."""
 
     @property
     def version(self) -> str | None:
@@ -50,56 +48,34 @@ class Law:
         self, tool: str, arguments: object, cwd: str | None, *, agents: Sequence[str]
     ) -> Ruled:
         """What is to happen with a call of an agent that has, or had, these names."""
-        match = self.account.match(tool, arguments, cwd, agents=agents)
+        rules = in_time(self.account, self.now)
+        match = rules.match(tool, arguments, cwd, agents=agents)
         for file in self.repository:
-            own = _of_file(file, tool, arguments, cwd, agents)
+            own = self._of_file(file, (tool, arguments, cwd), agents)
             match = match if own is None else tightened(match, own)
         return Ruled(match=match, version=self.version)
 
-
-def _of_file(
-    file: RepositoryFile, tool: str, arguments: object, cwd: str | None, agents: Sequence[str]
-) -> Match | None:
-    """What one of the repository's files says; one that does not read asks about everything."""
-    if file.rules is None:
-        return Match(
-            rule=f"{file.place}: unread",
-            action="ask",
-            deadline_s=None,
-            reason=f"The rules of this repository, {file.place}: it {file.problem}. Until that is"
-            " mended every call here is asked about.",
-        )
-    found = file.rules.match(tool, arguments, cwd, agents=agents)
-    if found is None or found.action == "allow":
-        return None
-    return replace(found, rule=f"{file.place}: {found.rule}")
+    def _of_file(
+        self, file: RepositoryFile, call: tuple[str, object, str | None], agents: Sequence[str]
+    ) -> Match | None:
+        """What one of the repository's files says; one that does not read always asks."""
+        if file.rules is None:
+            reason = (
+                f"The rules of this repository, {file.place}: it {file.problem}. Until that is"
+                " mended every call here is asked about."
+            )
+            rule = f"{file.place}: unread"
+            return Match(rule=rule, action="ask", deadline_s=None, reason=reason)
+        found = in_time(file.rules, self.now).match(*call, agents=agents)
+        if found is None or found.action == "allow":
+            return None
+        return replace(found, rule=f"{file.place}: {found.rule}")
 
 
 def tightened(match: Match | None, other: Match) -> Match:
-    """The stricter of what was said and of what a repository says in addition."""
-    if match is None or STRICTNESS[other.action] > STRICTNESS[match.action]:
-        return other
-    if STRICTNESS[other.action] < STRICTNESS[match.action] or match.action != "ask":
-        return match
-    return both(match, other)
-
-
-def both(one: Match, other: Match) -> Match:
-    """An ask as two rules want it: whatever either of them demands."""
-    deadlines = [each.deadline_s for each in (one, other) if each.deadline_s is not None]
-    return Match(
-        rule=f"{one.rule} + {other.rule}",
-        action="ask",
-        deadline_s=min(deadlines, default=None),
-        reason=" ".join(each.reason for each in (one, other) if each.reason) or None,
-        approvals=max(one.approvals, other.approvals),
-        role=max(one.role, other.role, key=_rank),
-        self_approval=one.self_approval and other.self_approval,
-        hide=tuple(dict.fromkeys((*one.hide, *other.hide))),
-        escalate_s=other.escalate_s if one.escalate_s is None else one.escalate_s,
-        escalate_to=other.escalate_to if one.escalate_s is None else one.escalate_to,
-    )
-
-
-def _rank(role: str | None) -> int:
-    return -1 if role is None else HIGHER.get(role, UNKNOWN_ROLE)
+    """What was said, made stricter by what a repository says in addition."""
+    if match is not None and match.action == other.action == "ask":
+        name = f"{match.rule} + {other.rule}"
+        reasons = " ".join(each.reason for each in (match, other) if each.reason)
+        return replace(stricter(match, other) or match, rule=name, reason=reasons or None)
+    return stricter(match, other) or other

@@ -12,12 +12,14 @@ from node.gate.noting import Notes, nearest
 from node.gate.reading_asking import ASKING, Asking
 from node.gate.reading_conditions import CONDITIONS, Conditions
 from node.gate.rules import Action, Rule, RulesRefused
+from node.gate.until import KEY as UNTIL
+from node.gate.until import read_until
 from sync.limits import NAME_CHARACTERS, PROJECT_CHARACTERS
 
 OWN_TOOLS: Final = ("mcp__askmesh__", "mcp__plugin_askmesh_askmesh__")
 """askmesh's own agent tools: without them an agent could not ask, so they are always allowed."""
 
-KEYS: Final = ("name", "agents", "tool", *CONDITIONS, "action", *ASKING, "reason")
+KEYS: Final = ("name", "agents", "tool", *CONDITIONS, "action", *ASKING, UNTIL, "reason")
 
 SILENCE: Final = re.compile(
     r"(on|after|if|when)_?(timeout|silence|silent|expiry|expired?|no_?answer|unanswered)"
@@ -143,6 +145,7 @@ class Reader(Notes):
             "conditions": Conditions(self, table, guarded=action == "allow").read(),
             "action": action,
             **Asking(self, table, self.people).read(action),
+            "until": read_until(self, table),
             "reason": self._reason(table),
         }
         if len(self.problems) > before:

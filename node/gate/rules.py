@@ -82,6 +82,8 @@ class Rule:
     hide: tuple[str, ...] = ()
     escalate_s: float | None = None
     escalate_to: str | None = None
+    until: int | None = None
+    """From then on, Unix milliseconds, it matches nothing (`node.gate.until`)."""
 
     def holds(self, given: Given) -> Truth:
         """Whether every condition holds; tool and agent have been compared before.
@@ -128,6 +130,8 @@ class Rule:
                     break
             else:
                 return False
+        if self.until is not None and (later.until is None or later.until > self.until):
+            return False
         if bool(self.agents) != bool(later.agents) or not self.tool.covers(later.tool):
             return False
         return all(any(mine.covers(each) for mine in self.agents) for each in later.agents)
@@ -195,6 +199,11 @@ class Rules:
     _of_tool: dict[tuple[str, str], Picked] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    timely: dict[tuple[object, ...], "Rules"] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """What is left of them at some time (`node.gate.until`)."""
 
     def match(
         self,

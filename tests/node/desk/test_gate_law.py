@@ -75,3 +75,30 @@ async def test_a_session_keeps_the_names_it_had(gate: Gate) -> None:
     names = await gate.machine.reader.run(lambda reading: names_of(reading, "s", "fresh"))
     assert names[:3] == ("fresh", "claude", "release-bot")
     assert len(names) == limits.NAMES_OF_SESSION + 1
+
+
+async def test_another_name_is_no_way_around_a_rule(gate: Gate) -> None:
+    named = '[[rule]]\nname = "bot"\nagents = ["release-bot"]\ntool = "*"\naction = "deny"\n'
+    loose = '[[rule]]\nname = "all"\ntool = "*"\naction = "allow"\n'
+    await gate.apply(named + loose)
+    call = gate.call()
+
+    async def action() -> str | None:
+        match = (await gate.desk.judge(gate.who(), call)).match
+        return None if match is None else match.action
+
+    assert await action() == "allow"
+    await gate.heard("release-bot", session="another")
+    assert await action() == "allow"
+    await gate.heard("release-bot")
+    assert await action() == "deny"
+
+
+async def test_a_name_that_comes_up_after_the_allow_makes_it_void(gate: Gate) -> None:
+    await gate.apply(own("ask") + own("deny").replace("wary", "bot") + 'agents = ["bot"]\n')
+    call = gate.call()
+    row = await gate.raised(call)
+    await gate.machine.vote(gate.fleet.ann, row.id, "allow", wait_s=5)
+    await gate.heard("bot")
+    assert not (await gate.hold(call)).allow
+    assert await gate.machine.stands(row.id) == ("void", "allowed")

@@ -61,7 +61,9 @@ class Double:
     async def judge(self, who: Asker, call: Call) -> Ruled:
         if self.error:
             raise self.error
-        return Law(account=RULES).judge(call.tool, call.arguments, call.cwd, agents=[who.agent])
+        return Law(account=RULES, now=0).judge(
+            call.tool, call.arguments, call.cwd, agents=[who.agent]
+        )
 
     async def hold(self, hold: GateHold) -> GateVerdict:
         self.holds.append(hold)

@@ -47,7 +47,7 @@ def repository(tmp_path: Path) -> Path:
 
 def judged(cwd: Path, account: str | None = None, command: str = "make") -> Match | None:
     rules = EMPTY if account is None else parse(account)
-    law = Law(account=rules, repository=around(str(cwd)))
+    law = Law(account=rules, repository=around(str(cwd)), now=0)
     return law.judge("Bash", {"command": command}, str(cwd), agents=["claude"]).match
 
 
@@ -179,11 +179,11 @@ def test_its_digest_is_part_of_the_version(repository: Path) -> None:
     (repository / FILE).write_text(text)
     files = around(str(repository))
     digest = version_of(text)
-    assert Law(account=EMPTY, repository=files).version == f"none+{FILE}:{digest}"
+    assert Law(account=EMPTY, repository=files, now=0).version == f"none+{FILE}:{digest}"
     applied = Rules(name="r", version="abc", source="", rules=(), entries=(b"e",))
-    assert Law(account=applied, repository=files).version == f"abc+{FILE}:{digest}"
-    assert Law(account=applied).version == "abc"
-    assert Law(account=EMPTY).version is None
+    assert Law(account=applied, repository=files, now=0).version == f"abc+{FILE}:{digest}"
+    assert Law(account=applied, now=0).version == "abc"
+    assert Law(account=EMPTY, now=0).version is None
 
 
 def test_a_folder_with_a_hostile_name_stays_one_short_line(repository: Path) -> None:
