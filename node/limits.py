@@ -17,6 +17,12 @@ ASKS_PER_SECOND_SESSION: Final = 20
 ASKS_PER_SECOND_NODE: Final = 400
 """Twice the load the bench holds, so one node stays responsive."""
 
+ALIKE_BYTES: Final = 64 * 1024
+"""Larger calls are not looked at for being identical in a list: each has to be read whole."""
+
+DIGESTS_KEPT: Final = 4_096
+"""Digests of calls kept at hand: twice the open asks that a page shows."""
+
 REQUEST_BYTES: Final = 6 * 1024 * 1024
 """A 4 MiB blob as JSON text with its escapes and frame."""
 
@@ -138,7 +144,7 @@ PATH_PARTS: Final = 64
 PATH_CHARACTERS: Final = 4_096
 """Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
 
-PLACES_KEPT_S: Final = 1.0
+PLACES_KEPT_S: Final = 2.0
 """For so long it is believed where the folders of path patterns lead: a look for each rule and
 call would take longer than all matching."""
 

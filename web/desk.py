@@ -11,6 +11,7 @@ import msgspec
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
+from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -359,5 +360,5 @@ class AccountsDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -35,6 +35,12 @@ SMALL_BODY_BYTES: Final = 16 * 1024
 ANSWER_BODY_BYTES: Final = 512 * 1024
 """Two texts of 16,000 characters as JSON, every character escaped as two times `\\uXXXX`."""
 
+VOTES_TOGETHER: Final = 50
+"""Answers in one request: as many as a person can have read in a list that is confirmed."""
+
+VOTES_BODY_BYTES: Final = 1024 * 1024
+"""Fifty answers with the reasons people type into them; whoever writes more sends fewer."""
+
 RULES_BODY_BYTES: Final = 512 * 1024
 """A rules file of 64 KiB as JSON, every byte escaped, and some room."""
 

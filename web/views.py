@@ -138,6 +138,15 @@ class AskView(View, frozen=True, kw_only=True):
     resolved: ResolvedView | None
     read: bool
     """Marked as read (a note or result that was dismissed)."""
+    needless: bool = False
+    """The viewer marked it as one that need not have been asked."""
+    alike: str | None = None
+    """Open approvals with the same value ask for the identical call: they can be allowed
+    together."""
+    needed: int = 1
+    """How many people must allow it."""
+    counted: int = 0
+    """While it is open: how many have."""
     erased: ErasedView | None = None
     """Set where its words cannot be read any more."""
 

@@ -92,6 +92,8 @@ def _facts(ask: dict[str, Any], now: int) -> list[str]:
         by = f", by rule {rule['name']} (version {rule['version']})" if rule else ""
         held = "the gate holds the call" if ask["enforced"] else "on the agent's word"
         lines.append(f"  enforced  {held}{by}")
+        if ask.get("needed", 1) > 1:
+            lines.append(f"  allowed   by {ask['counted']} of {ask['needed']} so far")
     lines.append(f"  seen      {ask['seen']}")
     return [visible_line(line) for line in lines]
 

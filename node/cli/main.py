@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "resolve": "node.cli.ask:resolve",
     "withdraw": "node.cli.ask:withdraw",
     "answer": "node.cli.answer:answer",
+    "needless": "node.cli.needless:needless",
     "redact": "node.cli.redact:redact",
     "subscribe": "node.cli.attention:subscribe",
     "unsubscribe": "node.cli.attention:unsubscribe",

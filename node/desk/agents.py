@@ -6,7 +6,7 @@ from functools import partial
 from typing import cast
 
 from node.desk import far, persons, rows
-from node.desk.answer import allows, answer_of, flagged_of, state_of
+from node.desk.answer import answer_of, flagged_of, state_of
 from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
@@ -35,6 +35,7 @@ from node.desk.rows import AskRow, find
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook, hear
 from node.desk.taking import Taking
+from node.desk.votes import allows
 from node.gate.call import make_call
 from node.limits import PROGRESS_EVERY_S
 from node.store.transaction import Transaction
@@ -359,7 +360,7 @@ class AgentDesk:
             resolved=row.resolved_at is not None,
             created=row.created,
             deadline=row.deadline,
-            counted=allows(connection, row),
+            counted=allows(connection, row, persons.everyone(connection)),
             needed=row.needed,
             role=row.role,
             unclear=bool(row.unclear),

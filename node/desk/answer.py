@@ -8,10 +8,9 @@ from node.desk.attention import why_unheard
 from node.desk.context import Context
 from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
-from node.desk.votes import COUNTED_FROM, counting_votes
+from node.desk.votes import allows, counting_votes
 from sync.decide.ask import AskState, Outcome
 from sync.decide.ask import Kind as ApprovalKind
-from sync.decide.quorum import counted
 
 GONE = {
     Outcome.ANSWERED.value: "Its words are not kept any more, so ask anew if you still need them."
@@ -75,17 +74,10 @@ def answer_of(
         reach=reach,
         reach_reason=why_not,
         unclear=bool(row.unclear) and row.state != AskState.VOID.value,
-        counted=allows(connection, row),
+        counted=allows(connection, row, persons.everyone(connection)),
         needed=row.needed,
         role=row.role,
     )
-
-
-def allows(connection: sqlite3.Connection, row: AskRow) -> int:
-    """Return how many allows count by now, of an open approval that needs several."""
-    if row.needed < COUNTED_FROM or row.state != AskState.WAITING.value:
-        return 0
-    return len(counted(counting_votes(connection, row, persons.everyone(connection))))
 
 
 def _reach(connection: sqlite3.Connection, row: AskRow, now: int) -> tuple[int, str | None]:

@@ -1,12 +1,11 @@
 """What the gate tells an agent: sentences that say who decided and what to do next."""
 
-from node.desk import rows
-from node.desk.answer import allows
+from node.desk import persons, rows
 from node.desk.context import Context
 from node.desk.protocols import GateVerdict
 from node.desk.raising import CallContent
 from node.desk.rows import AskRow
-from node.desk.votes import COUNTED_FROM
+from node.desk.votes import COUNTED_FROM, allows
 from node.store.transaction import Transaction
 from sync import limits
 from sync.decide import standing
@@ -20,7 +19,8 @@ def not_decided(context: Context, transaction: Transaction, row: AskRow) -> Gate
     # How far it is, and never by whom: who allowed it is for people to know.
     far = ""
     if row.needed >= COUNTED_FROM:
-        far = f" ({allows(transaction.connection, row)} of {row.needed} allowed it)"
+        people = persons.everyone(transaction.connection)
+        far = f" ({allows(transaction.connection, row, people)} of {row.needed} allowed it)"
     return GateVerdict(
         allow=False,
         sentence=f"Not decided yet: {short} still waits for a person{far}, and the call did not"

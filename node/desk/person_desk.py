@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Literal
 
-from node.desk import erasing, persons
+from node.desk import batches, erasing, persons
 from node.desk.answers import Answers
 from node.desk.attention_desk import AttentionBook
 from node.desk.context import Context
+from node.desk.needless import mark, report
 from node.desk.reading import Reading
 from node.desk.restored import put_away
 from node.desk.rows import find
@@ -18,12 +19,13 @@ from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.decide.people import Act, may
-from sync.errors import Invalid, NotAllowed
+from sync.errors import AskmeshError, Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
 from web.account_views import StandingView, WordTaken
 from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.together_views import AgentCount, Ballots
 from web.views import (
     AskDetail,
     AskView,
@@ -186,6 +188,20 @@ class PersonDesk:
             return Looking(self._context, transaction.connection, viewer.person).ask(row)
 
         return await self._context.writer.run("mark", job)
+
+    async def vote_together(
+        self, viewer: Viewer, ballots: Ballots
+    ) -> list[VoteReceipt | AskmeshError]:
+        """Give several answers."""
+        return await batches.vote_together(self._answers, viewer, ballots)
+
+    async def mark_needless(self, viewer: Viewer, ask_id: str, *, needless: bool) -> AskView:
+        """Mark what need not have been asked."""
+        return await mark(self._context, viewer, ask_id, needless=needless)
+
+    async def agent_report(self, viewer: Viewer) -> list[AgentCount]:  # noqa: ARG002 -- proves it
+        """How much each agent asked."""
+        return await self._context.reader.run(report)
 
     async def attention(self, viewer: Viewer) -> AttentionView:
         """How the viewer is called."""

@@ -71,6 +71,10 @@ class Agents(Protocol):
         """One ask for `askmesh show`: `web.views.AskDetail` as a JSON object."""
         ...
 
+    async def report(self, who: Asker) -> list[dict[str, Any]]:
+        """For `askmesh agent report`: `web.views.AgentCount` as JSON objects."""
+        ...
+
     async def node_status(self, who: Asker) -> dict[str, Any]:
         """For `askmesh status`: node, ports, persons signed in or not, counts, sessions, rules."""
         ...

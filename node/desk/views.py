@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import msgspec
 
@@ -10,18 +10,19 @@ from node import limits
 from node.desk import accounts, far, persons
 from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
+from node.desk.own_vote import own_vote, with_quorum
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
-from node.desk.votes import COUNTED_FROM, counting_votes, final_votes
+from node.desk.votes import COUNTED_FROM, allows, final_votes
 from node.store import erasing
 from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import Card, CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import Card, CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
-from sync.decide.quorum import beside, counted, latest
-from sync.decide.vote import Decision, Ruling
+from sync.decide.vote import Ruling
 from web.call_views import CallSummary
 from web.views import (
     AskView,
@@ -37,31 +38,8 @@ from web.views import (
     SessionView,
 )
 
-OWN_VOTE = "SELECT decision, ruling FROM vote WHERE ask = ? AND person = ? ORDER BY n DESC LIMIT 1"
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
 REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED, Ruling.ON_HOLD)}
-
-
-class _OwnVote(NamedTuple):
-    """The viewer's last word on an ask; `decision` None: there is none."""
-
-    decision: str | None
-    ruling: str | None
-
-    @property
-    def taking_back(self) -> bool:
-        """Whether it takes an answer back, and the home has not ruled on that."""
-        return self.decision == Decision.TAKE_BACK.value and self.ruling is None
-
-    @property
-    def pending(self) -> bool:
-        """Whether it is an answer that the home has not ruled on."""
-        return self.decision is not None and self.ruling is None and not self.taking_back
-
-    @property
-    def ruled(self) -> str:
-        """How the home ruled on an answer; "" for what was taken back."""
-        return "" if self.decision == Decision.TAKE_BACK.value else self.ruling or ""
 
 
 class Looking:
@@ -101,10 +79,7 @@ class Looking:
             kind=cast("Literal['question', 'approval', 'note', 'done']", row.kind),
             title=text.title,
             detail=text.detail,
-            options=[
-                OptionView(id=option.id, label=option.label, detail=option.detail)
-                for option in (text.ask.options if text.ask else [])
-            ],
+            options=_options(text),
             agent=row.agent,
             session=row.session,
             project=row.project,
@@ -125,6 +100,10 @@ class Looking:
             handover=self._handover(row),
             resolved=_resolved(row, text),
             read=self._read(row),
+            needless=self._needless(row),
+            alike=self._alike(row),
+            needed=row.needed,
+            counted=allows(self.connection, row, self.people),
             erased=erased,
         )
 
@@ -215,38 +194,6 @@ class Looking:
             self._disputed[row.home] = found
         return row.id in found
 
-    def _own_vote(self, row: AskRow) -> _OwnVote:
-        """Return the viewer's last word on an ask, from whichever machine."""
-        if self.viewer is None or row.posted:
-            return _OwnVote(None, None)
-        last = self.connection.execute(OWN_VOTE, (row.id, self.viewer.id)).fetchone()
-        return _OwnVote(*(last or (None, None)))
-
-    def _with_quorum(self, row: AskRow, facts: CardFacts) -> CardFacts:
-        """Add how many allows the home has counted, as far as its rulings are here.
-
-        Judged by the people of now, as the home would at the next vote: who lost the right
-        to allow counts no more.
-        """
-        if row.state != AskState.WAITING.value:
-            return facts
-        viewer = self.viewer.id if self.viewer else ""
-        own_agent = viewer in row.quorum.not_by
-        if row.needed < COUNTED_FROM:
-            return msgspec.structs.replace(facts, own_agent=own_agent)
-        votes = counting_votes(self.connection, row, self.people)
-        other = beside(votes, viewer)
-        standing = any(
-            vote.person == viewer and vote.decision is Decision.ALLOW for vote in latest(votes)
-        )
-        return msgspec.structs.replace(
-            facts,
-            counted=len(counted(votes)),
-            own_counted=self._own_vote(row).ruled == Ruling.COUNTED.value and standing,
-            own_beside=self.name_of(other.person) if other else None,
-            own_agent=own_agent,
-        )
-
     def _own_made(self, row: AskRow) -> bool:
         """Whether the viewer's vote is one of those in a final that can be taken back."""
         if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < COUNTED_FROM:
@@ -271,7 +218,7 @@ class Looking:
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
         heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
-            self._with_quorum(row, self._facts(row, text)),
+            with_quorum(self.connection, row, self._facts(row, text), self.viewer, self.people),
             attention=heard.attention,
             unheard=heard.unheard,
             on_hold=self.silenced,
@@ -294,7 +241,7 @@ class Looking:
         )
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
-        own, sight = self._own_vote(row), self.sight(row.home)
+        own, sight = own_vote(self.connection, row, self.viewer), self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -386,6 +333,23 @@ class Looking:
         ).fetchone()
         return mark is not None and bool(mark[0])
 
+    def _needless(self, row: AskRow) -> bool:
+        if self.viewer is None:
+            return False
+        mark = self.connection.execute(
+            "SELECT needless FROM needless WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
+        ).fetchone()
+        return mark is not None and bool(mark[0])
+
+    def _alike(self, row: AskRow) -> str | None:
+        """What identical open calls have in common, as far as that costs little to know."""
+        if row.state != AskState.WAITING.value or row.blob is None:
+            return None
+        if row.call_size > limits.ALIKE_BYTES:
+            return None
+        digest = self.context.blobs.digest(row.blob)
+        return None if digest is None else digest.hex()
+
     def shown(self) -> list[AskView]:
         """Return what the page's snapshot shows: open asks and the latest closed ones."""
         rows = select(
@@ -408,6 +372,13 @@ class Looking:
     def sessions(self, only: str | None = None) -> list[SessionView]:
         """Return the sessions heard of, latest first."""
         return session_views(self.context, self.connection, self.machine, self.now, only)
+
+
+def _options(text: Words) -> list[OptionView]:
+    return [
+        OptionView(id=option.id, label=option.label, detail=option.detail)
+        for option in (text.ask.options if text.ask else [])
+    ]
 
 
 def _resolved(row: AskRow, text: Words) -> ResolvedView | None:

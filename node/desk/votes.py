@@ -8,7 +8,7 @@ from node.desk.rows import AskRow
 from sync.decide import standing
 from sync.decide.ask import AskState
 from sync.decide.people import Person, eligible
-from sync.decide.quorum import may_say
+from sync.decide.quorum import counted, may_say
 from sync.decide.vote import Decision, Ruling, Vote
 from sync.errors import BadEntry
 from sync.log.entry import sha256, verify_header
@@ -69,6 +69,13 @@ def counting_votes(
             and standing.refuses(said, vote.person) is None
         )
     ]
+
+
+def allows(connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]) -> int:
+    """Return how many allows count by now, of an open approval that needs several."""
+    if row.needed < COUNTED_FROM or row.state != AskState.WAITING.value:
+        return 0
+    return len(counted(counting_votes(connection, row, people)))
 
 
 def unruled(connection: sqlite3.Connection, ask: str) -> list[Vote]:

@@ -7,11 +7,11 @@ the order makes no difference.
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from node.store import attention_tables, erasing, membership_tables
+from node.store import attention_tables, erasing, marks, membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.people import Act, may
@@ -20,9 +20,8 @@ from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
 from sync.log.entry import HASH_BYTES, Entry
-from sync.log.hlc import newer
 from sync.log.kinds import EntryType
-from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
+from sync.log.names import NUMBER_MAX, ask_name, node_name
 
 APPLIED = (
     "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
@@ -149,8 +148,7 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.created,
             facts.deadline,
             facts.enforced,
-            facts.rule.name if facts.rule else None,
-            facts.rule.version if facts.rule else None,
+            *((facts.rule.name, facts.rule.version) if facts.rule else (None, None)),
             facts.quorum.needed,
             facts.quorum.role,
             _json(facts.quorum.not_by).decode(),
@@ -380,20 +378,7 @@ def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
 
 def _mark(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.MarkFacts, arrived.entry.facts)
-    header = arrived.entry.header
-    # Each is a field of its own: whoever writes one says nothing about the other.
-    table, value = ("mark", facts.read)
-    if facts.needless is not None:
-        table, value = ("needless", facts.needless)
-    row: Any = connection.execute(
-        f"SELECT hlc, node FROM {table} WHERE ask = ? AND person = ?",  # noqa: S608 -- ours
-        (facts.ask, facts.person),
-    ).fetchone()
-    if row is None or newer((header.hlc, header.author), (row[0], node_bytes(row[1]))):
-        connection.execute(
-            f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)",  # noqa: S608 -- ours
-            (facts.ask, facts.person, value, header.hlc, arrived.author),
-        )
+    marks.mark(connection, facts, arrived.entry.header)
     return facts.ask
 
 

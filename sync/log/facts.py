@@ -12,11 +12,14 @@ import msgspec
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.attention_facts import SubscriptionFacts
+from sync.log.chatter_facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
 from sync.log.parts import Part, Statement
 from sync.log.standing_facts import OperatorFacts, StandingFacts
 
-__all__ = ["OperatorFacts", "Part", "StandingFacts", "Statement"]
+__all__ = [
+    "MarkFacts", "NoteFacts", "NoteText", "OperatorFacts", "Part", "StandingFacts", "Statement",
+]  # fmt: skip
 # What other rooms defined; all that is defined here is meant as well.
 
 
@@ -317,42 +320,6 @@ class RedactedText(Part, frozen=True, kw_only=True):
     """Why, in the owner's words. No erasing takes these."""
 
     reason: str | None = None
-
-
-class NoteFacts(Part, frozen=True, kw_only=True):
-    """A note or a finished result."""
-
-    number: int
-    kind: str
-    agent: str
-    session: str
-    project: str
-    created: int
-    contract: str | None = None
-    """As in `AskFacts`."""
-
-
-class NoteText(Part, frozen=True, kw_only=True):
-    """What is read of a note or a result."""
-
-    title: str
-    detail: str = ""
-    branch: str | None = None
-    cwd: str = ""
-
-
-class MarkFacts(Part, frozen=True, kw_only=True):
-    """A person marked a row as read or unread; or as one that need not have been asked.
-
-    Where `needless` is given it says that alone: `read` is then what stood before, for
-    machines that know no other mark.
-    """
-
-    ask: str
-    person: str
-    read: bool
-    needless: bool | None = None
-    at: int
 
 
 class NoText(Part, frozen=True, kw_only=True):

@@ -70,7 +70,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
     rules = {"name": "mine", "source": "", "replaces": ground.rules}
-    ask = f"/api/asks/{ground.approval}"
+    ask, note = f"/api/asks/{ground.approval}", f"/api/asks/{ground.note}"
     sign_in = f"/api/sign-ins/{ground.sign_in}"
     digits = {"digits": ground.digits}
     where = {"address": "192.0.2.1:7717"}
@@ -83,11 +83,10 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("POST", "/api/sign-ins/{id}/collect"): (f"{sign_in}/collect", digits),
         ("POST", "/api/asks/{id}/votes"): (f"{ask}/votes", vote),
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
-        ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
-        ("POST", "/api/asks/{id}/erasing"): (
-            f"/api/asks/{ground.note}/erasing",
-            {"confirm": ground.note},
-        ),
+        ("POST", "/api/votes"): ("/api/votes", {"votes": [{"ask": ground.approval, **vote}]}),
+        ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
+        ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
+        ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
         ("PUT", "/api/attention/subscriptions"): (
             "/api/attention/subscriptions",
             {"agent": "*", "on": False},
