@@ -66,6 +66,14 @@ ALONE = {
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
 
 
+ON_ACCOUNTS: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
+    ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
+    ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
+    ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
+}
+
+
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
@@ -94,10 +102,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
         ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
-        ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
-        ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
-        ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
-        ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
+        **ON_ACCOUNTS,
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
