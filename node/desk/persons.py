@@ -76,18 +76,32 @@ def more_needed(
     count, reason = reachable(connection, quorum.role)
     if not count or (quorum == Quorum() and not votes):
         return count, reason
+    machines = _machines(connection, quorum.role)
+    said = accounts.said(connection)
+    free = {
+        person: nodes
+        for person, nodes in machines.items()
+        if standing.refuses(said, person) is None
+    }
+    able, short = missing(quorum, votes, free)
+    if not short:
+        return able, None
+    if len(free) < len(machines) and not missing(quorum, votes, machines)[1]:
+        return able, standing.NO_REACH_OF_SOME
+    return able, _too_few(quorum, machines)
+
+
+def _machines(connection: sqlite3.Connection, role: str | None) -> dict[str, set[bytes]]:
+    """Return where each person who may answer what `role` guards can do so."""
     everybody = everyone(connection)
     machines: dict[str, set[bytes]] = {}
     for node, person in connection.execute(
         "SELECT node, person FROM speaks_for JOIN node ON node.id = node"
         " WHERE live AND removed IS NULL"
     ):
-        if eligible(everybody.get(person), quorum.role):
+        if eligible(everybody.get(person), role):
             machines.setdefault(person, set()).add(node.encode())
-    able, short = missing(quorum, votes, machines)
-    if not short:
-        return able, None
-    return able, _too_few(quorum, machines)
+    return machines
 
 
 def _too_few(quorum: Quorum, machines: Collection[str]) -> str:

@@ -130,6 +130,11 @@ def check_words(level: str, remedy: str | None, reason: str) -> Level:
     return known
 
 
+NO_REACH_OF_SOME = (
+    "the account of someone whose allow it needs is on hold; the ask is kept and its deadline runs"
+)
+"""Why an ask that needs several cannot be allowed now."""
+
 _WHOSE = {True: "This account", False: "Your account"}
 _BANNERS: dict[Level, str] = {
     Level.ACTIVE: "",

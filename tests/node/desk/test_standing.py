@@ -7,13 +7,14 @@ import msgspec
 import pytest
 
 from node.desk.gate import GateDesk
+from node.desk.persons import more_needed
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.rules_store import RulesStore
 from node.desk.standing import StandingDesk
 from node.gate.call import make_call
 from node.store.transaction import Transaction
 from sync.errors import AccountHeld, OnHold
-from sync.log.facts import RulingFacts, StandingFacts
+from sync.log.facts import Quorum, RulingFacts, StandingFacts
 from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.held import PAY, shown, tell, view
@@ -175,6 +176,21 @@ async def test_the_standing_of_one_person_holds_that_person_alone(fleet: Fleet) 
     assert (await laptop.view(ask, "bob")).card.sentence.startswith("Your account is on hold")
     assert await shown(desk, fleet.ann) is None
     assert (await desk.vote(fleet.ann, ask, "allow")).state == "accepted"
+
+
+async def test_reach_says_when_one_of_those_who_are_needed_is_on_hold(fleet: Fleet) -> None:
+    desk = fleet["desk"]
+
+    async def reach(needed: int) -> tuple[int, str | None]:
+        quorum = Quorum(needed=needed)
+        return await desk.reader.run(lambda connection: more_needed(connection, quorum, []))
+
+    assert await reach(2) == (2, None)
+    await tell(desk, 1, "on_hold", "bob")
+    count, why = await reach(2)
+    assert (count, "whose allow it needs is on hold" in (why or "")) == (1, True)
+    assert await reach(1) == (1, None)
+    assert "too few" in ((await reach(3))[1] or "")
 
 
 async def test_deadlines_go_on_and_reach_says_why_nobody_can_answer(fleet: Fleet) -> None:
