@@ -335,6 +335,9 @@ def test_what_need_not_have_been_asked_is_counted_and_can_be_undone(signed_in: C
             screen.type(PASSPHRASE)
             assert screen.end()[0] == 0
         after = signed_in.run("agent", "report", "--json").object["agents"]
-        assert sum(row["needless"] - was["needless"] for row, was in zip(after, before, strict=True)) == counted
+        assert (
+            sum(row["needless"] - was["needless"] for row, was in zip(after, before, strict=True))
+            == counted
+        )
         assert all(row["contract"] for row in after)
     assert "INSTRUCTIONS" in signed_in.run("agent", "report").out
