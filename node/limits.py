@@ -44,6 +44,12 @@ GATE_MARGIN_S: Final = 30.0
 GATE_HOST_LIMIT_S: Final = 660
 """The limit written into the host's settings with our hooks: hold, margin, start-up."""
 
+WORDS_PER_HOUR: Final = 60
+"""Of one operator, recorded by one machine: each stays in the log for ever."""
+
+WORDS_RECORDED: Final = 5_000
+"""By one machine in its life: of its statements so many count, and others need their place."""
+
 REPLY_KEPT_MS: Final = 24 * 3_600_000
 """A retry under the same request id returns the first reply for a day."""
 
@@ -138,7 +144,7 @@ PATH_PARTS: Final = 64
 PATH_CHARACTERS: Final = 4_096
 """Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
 
-PLACES_KEPT_S: Final = 1.0
+PLACES_KEPT_S: Final = 2.0
 """For so long it is believed where the folders of path patterns lead: a look for each rule and
 call would take longer than all matching."""
 

@@ -5,6 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooLarge
+from web.accounts import AccountRoutes
 from web.asks import AskRoutes
 from web.attention import AttentionRoutes
 from web.desk import NodeDesk
@@ -41,6 +42,7 @@ def make_app(
         **AttentionRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
+        **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
     }
     application = web.Application(

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
+from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
 from web.together_desk import TogetherDesk
 from web.views import (
@@ -329,5 +330,35 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, AttentionDesk, TogetherDesk, Protocol):
+class AccountsDesk(Protocol):
+    """The node, as far as it is about how accounts stand."""
+
+    async def standing(self, viewer: Viewer) -> StandingView:
+        """How accounts stand, as far as the viewer may know."""
+        ...
+
+    async def set_standing(
+        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
+    ) -> StandingView:
+        """Say how the account of another person stands: by id or name. Owners only."""
+        ...
+
+    async def standing_word(self, operator: bytes, word: bytes, signature: bytes) -> WordTaken:
+        """Take an operator's word, from whoever brings it: its signature alone counts.
+
+        Raises `NotAllowed` where no registered operator signed just this, `Conflict` for a
+        serial that is not above the last one, `TooMany`.
+        """
+        ...
+
+    async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
+        """Let the holder of a key say how accounts stand. Owners who are not held themselves."""
+        ...
+
+    async def remove_operator(self, viewer: Viewer, key: bytes) -> StandingView:
+        """Let it say nothing any more. Owners who are not held themselves."""
+        ...
+
+
+class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from web.account_views import BannerView
 from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 
@@ -354,6 +355,8 @@ class State(View, frozen=True, kw_only=True):
     fleet: FleetView
     counts: Counts
     banners: list[str]
+    account: BannerView | None = None
+    """How the account stands; null: as usual."""
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
     attention: AttentionView | None = None

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "backup": "node.cli.backup:backup",
     "restore": "node.cli.restore:restore",
     "rules": "node.cli.rules:rules",
+    "standing": "node.cli.standing:standing",
     "sessions": "node.cli.sessions:sessions",
     "node": "node.cli.node_group:node",
     "agent": "node.cli.agent:agent",

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from functools import partial
 
-from node.desk import far, persons
+from node.desk import accounts, far, persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
@@ -27,7 +27,7 @@ from node.desk.votes import (
 from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
-from sync.decide.card import own_agent
+from sync.decide.card_open import own_agent
 from sync.decide.card_state import GONE, HomeState
 from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
@@ -148,6 +148,7 @@ class Answers:
             text=said.text,
             because=said.because,
             taken_back=taken_back(connection, row.id, vote),
+            on_hold=accounts.refuses(connection, vote.person) is not None,
         )
         transaction.append(
             EntryType.RULING,
@@ -201,6 +202,7 @@ class Answers:
             )
         if row.posted:
             raise Invalid(f"A {row.kind} is only read; nobody answers it.")
+        accounts.check_answers(transaction.connection, viewer.person)
         self._check_home(transaction, row, viewer)
         if ballot.decision == Decision.ALLOW.value and viewer.person in row.quorum.not_by:
             raise NotAllowed(

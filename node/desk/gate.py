@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from node.desk import far, judging, rows
+from node.desk import accounts, far, judging, rows
 from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
-from node.desk.gate_verdict import not_decided, title_of, verdict_of
+from node.desk.gate_verdict import held_back, not_decided, title_of, verdict_of
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
@@ -366,6 +366,9 @@ class GateDesk:
                 " is handed over once. Make the call again to ask anew.",
                 ask=self.context.short(row.id),
             )
+        held = accounts.allow_held(transaction.connection, row)
+        if held is not None:
+            return held_back(self.context, transaction, row, held)
         row = hand(transaction, row, hold.who.session)
         transaction.run(
             "UPDATE gate_call SET invocation = ? WHERE ask = ?",

@@ -8,7 +8,9 @@ from node.desk.rows import AskRow
 from node.desk.votes import COUNTED_FROM, allows
 from node.store.transaction import Transaction
 from sync import limits
+from sync.decide import standing
 from sync.decide.ask import AskState, Outcome
+from sync.decide.standing import Said
 
 
 def not_decided(context: Context, transaction: Transaction, row: AskRow) -> GateVerdict:
@@ -55,6 +57,22 @@ def verdict_of(context: Context, transaction: Transaction, row: AskRow) -> GateV
     else:
         sentence = f"{short} was withdrawn, so the call may not run."
     return GateVerdict(allow=allowed, sentence=sentence, ask=short)
+
+
+def held_back(context: Context, transaction: Transaction, row: AskRow, why: Said) -> GateVerdict:
+    """Return the deny of an allow that is not handed over while an account is on hold."""
+    short = context.short(row.id)
+    people = dict(transaction.rows("SELECT id, name FROM person"))
+    by = people.get(row.closed_by or "", "a person")
+    who = people.get(why.person or "")
+    because = standing.not_handed(why.level, whole=why.person is None, who=who)
+    return GateVerdict(
+        allow=False,
+        sentence=f"{short} was allowed by {by}, but {because} The call did not run. Go on with"
+        " other work and repeat exactly this call later: it is picked up if that has ended by"
+        " then, and is asked anew once the allow is too old.",
+        ask=short,
+    )
 
 
 def title_of(content: CallContent) -> str:

@@ -14,6 +14,7 @@ from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
+from node.desk.standing import StandingDesk
 from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
@@ -21,6 +22,7 @@ from sync.decide.people import Act, may
 from sync.errors import AskmeshError, Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
+from web.account_views import StandingView, WordTaken
 from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.together_views import AgentCount, Ballots
@@ -47,6 +49,7 @@ class PersonDesk:
         sign_ins: SignIns,
         rules: RulesStore,
     ) -> None:
+        self._accounts = StandingDesk(context)
         self._context = context
         self._reading = reading
         self._answers = answers
@@ -233,3 +236,27 @@ class PersonDesk:
     ) -> RulesView:
         """Apply rules."""
         return await self._rules.apply(viewer, name=name, source=source, replaces=replaces)
+
+    async def standing(self, viewer: Viewer) -> StandingView:
+        """How accounts stand."""
+        return await self._accounts.standing(viewer)
+
+    async def set_standing(
+        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
+    ) -> StandingView:
+        """An owner's word on another person."""
+        return await self._accounts.set_standing(
+            viewer, person, standing, remedy=remedy, reason=reason
+        )
+
+    async def standing_word(self, operator: bytes, word: bytes, signature: bytes) -> WordTaken:
+        """An operator's word; nobody needs to be signed in."""
+        return await self._accounts.standing_word(operator, word, signature)
+
+    async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
+        """Register an operator."""
+        return await self._accounts.add_operator(viewer, name, key)
+
+    async def remove_operator(self, viewer: Viewer, key: bytes) -> StandingView:
+        """Remove an operator."""
+        return await self._accounts.remove_operator(viewer, key)

@@ -3,8 +3,10 @@
 import sqlite3
 from collections.abc import Collection, Mapping
 
+from node.desk import accounts
 from node.store import membership_tables
 from node.store.transaction import Transaction
+from sync.decide import standing
 from sync.decide.people import Act, Person, eligible, may, reach
 from sync.decide.quorum import missing
 from sync.decide.versions import role_of
@@ -46,7 +48,16 @@ def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, st
     # Told by `node.fleet.removal`, which builds on this room.
     if connection.execute("SELECT 1 FROM local WHERE name = 'removed'").fetchone() is not None:
         return 0, "this machine was removed from its fleet; no answer reaches it any more"
-    return reach(with_machine(connection, everyone(connection)), role)
+    said = accounts.said(connection)
+    able = with_machine(connection, everyone(connection))
+    count, why = reach(
+        [person for person in able if standing.refuses(said, person.id) is None], role
+    )
+    if count == 0 and reach(able, role)[0]:
+        held = (standing.refuses(said, person.id) for person in able if eligible(person, role))
+        worst = max((one for one in held if one is not None), key=standing.severity)
+        return 0, standing.no_reach(worst.level)
+    return count, why
 
 
 def with_machine(connection: sqlite3.Connection, people: Mapping[str, Person]) -> list[Person]:
@@ -125,6 +136,7 @@ def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str
             " WHERE speaks_for.split ORDER BY 1"
         )
     ]
+    found += accounts.conflicts(connection)
     (rules,) = connection.execute("SELECT count(*) FROM rules WHERE in_force").fetchone()
     if rules > 1:
         found.append(

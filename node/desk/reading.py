@@ -16,6 +16,7 @@ from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.rules_store import RulesStore
+from node.desk.standing import banner
 from node.desk.views import Looking, as_object
 from node.store import erasing
 from node.store.transaction import Transaction
@@ -75,6 +76,7 @@ class Reading:
                     *banners(connection, looking.now),
                     *conflicts(connection, looking.viewer),
                 ],
+                account=banner(connection, viewer.person, looking.said),
                 restored=restored.copied(connection),
                 attention=view_of(connection, viewer.person, looking.now),
             )
@@ -220,6 +222,7 @@ class Reading:
         def read(connection: sqlite3.Connection) -> dict[str, Any]:
             looking = Looking(self.context, connection, None)
             reach, reason = reachable(connection, None)
+            account = banner(connection, None, looking.said)
             summary = (
                 None
                 if rules is None
@@ -237,9 +240,11 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
+                "account": None if account is None else msgspec.to_builtins(account),
                 "banners": hindrance(self.context.writer.trouble)
                 + banners(connection, looking.now)
-                + restored.words(connection),
+                + restored.words(connection)
+                + ([] if account is None else [account.sentence]),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
                 "attention": msgspec.to_builtins(all_hushed(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from typing import Any, NamedTuple
 
-from node.desk import rows
+from node.desk import accounts, persons, rows
 from node.desk.answer import answer_of
 from node.desk.call_content import whole
 from node.desk.closing import expire_if_due, hand, void
@@ -17,6 +17,7 @@ from node.desk.rules_store import RulesMoved, RulesStore, check_in_force
 from node.desk.sessions import names_of
 from node.gate.rules import Rules
 from node.store.transaction import Transaction
+from sync.decide import standing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.handover import Give, Void, give
 from sync.errors import Conflict, NotAllowed, OnHold
@@ -116,6 +117,7 @@ class Taking:
         if why is not None and decided in (Give.HAND, Give.VOID_USE_BY):
             raise OnHold(why, hint="Wait for it again; it is handed over once this is settled.")
         if decided is Give.HAND:
+            self._check_account(transaction, row)
             return hand(transaction, row, who.session)
         if decided is Give.VOID_USE_BY:
             return void(transaction, row, Void.USE_BY)
@@ -130,6 +132,22 @@ class Taking:
                 ),
             )
         return row
+
+    def _check_account(self, transaction: Transaction, row: AskRow) -> None:
+        """Raise `OnHold` where an account that allowed it is on hold by now."""
+        held = accounts.allow_held(transaction.connection, row)
+        if held is None:
+            return
+        people = persons.everyone(transaction.connection)
+        who = people.get(held.person or "")
+        why = standing.not_handed(
+            held.level, whole=held.person is None, who=who.name if who else None
+        )
+        raise OnHold(
+            f"{self.context.short(row.id)} was allowed, but {why}",
+            hint="Wait for it again later; it is handed over once that has ended, unless the"
+            " allow is too old by then.",
+        )
 
     def _again(self, transaction: Transaction, who: Asker, found: Answer) -> Answer:
         """Repeat a stored hand-over, unless the approval in it has become too old to use."""

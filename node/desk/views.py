@@ -7,7 +7,7 @@ from typing import Literal, cast
 import msgspec
 
 from node import limits
-from node.desk import far, persons
+from node.desk import accounts, far, persons
 from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
 from node.desk.own_vote import own_vote, with_quorum
@@ -16,8 +16,10 @@ from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
 from node.desk.votes import COUNTED_FROM, allows, final_votes
 from node.store import erasing
+from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import Card, CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import Card, CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.vote import Ruling
@@ -37,7 +39,7 @@ from web.views import (
 )
 
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
-REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED)}
+REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED, Ruling.ON_HOLD)}
 
 
 class Looking:
@@ -58,6 +60,8 @@ class Looking:
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
+        self.said = accounts.said(connection)
+        self.held = standing_of.refuses(self.said, viewer)
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -153,7 +157,7 @@ class Looking:
         """Count the cards with `needs_me`: the same conditions, in SQL."""
         if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
-        if self.silenced is not None:
+        if self.silenced is not None or self.held is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
         found = self.connection.execute(
@@ -218,6 +222,7 @@ class Looking:
             attention=heard.attention,
             unheard=heard.unheard,
             on_hold=self.silenced,
+            **accounts.on_card(self.connection, row, self.said, self.held, self.people),
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
         )

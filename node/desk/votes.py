@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Mapping
 
-from node.desk import persons
+from node.desk import accounts, persons
 from node.desk.rows import AskRow
+from sync.decide import standing
 from sync.decide.ask import AskState
 from sync.decide.people import Person, eligible
 from sync.decide.quorum import counted, may_say
@@ -56,7 +57,7 @@ def counting_votes(
     votes = standing_votes(connection, row.id)
     if row.state != AskState.WAITING.value:
         return votes
-    quorum = row.quorum
+    quorum, said = row.quorum, accounts.said(connection)
     return [
         vote
         for vote in votes
@@ -65,6 +66,7 @@ def counting_votes(
             may_say(quorum, vote)
             and persons.speaks_for(connection, vote.node.decode(), vote.person)
             and eligible(people.get(vote.person), row.role)
+            and standing.refuses(said, vote.person) is None
         )
     ]
 

@@ -1,12 +1,12 @@
 """Prefixes of shell commands: `git push` stands for every command that begins so."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from node.gate.shell import Shell, Words
-from node.gate.truth import Truth, either
-from node.gate.wrappers import base_name
+from node.gate.shell import Shell
+from node.gate.truth import Truth
+from node.gate.wrappers import Words, base_name
 
 LETTER: Final = re.compile(r"-[A-Za-z]")
 
@@ -16,6 +16,12 @@ class Prefix:
     """The first words of a command."""
 
     words: tuple[str, ...]
+    name: str = field(init=False, compare=False, repr=False)
+    """Of the program, as `base_name` has it."""
+
+    def __post_init__(self) -> None:
+        """Find the name once: many rules are held against each call."""
+        object.__setattr__(self, "name", base_name(self.words[0]))
 
     @property
     def text(self) -> str:
@@ -30,20 +36,18 @@ class Prefix:
 
     def guards(self, shell: Shell) -> Truth:
         """Whether anything in the text may be this command."""
-        truth = either(self._guards(words) for words in shell.commands)
-        if truth is Truth.NO and not shell.readable:
+        truth = Truth.NO
+        for words in shell.named.get(self.name, ()):
+            truth = max(truth, self._guards(words))
+        if truth is not Truth.NO:
+            return truth
+        if not shell.readable or None in shell.named or None in shell.suspects:
             return Truth.UNSURE
-        if truth is Truth.NO and any(self._guards(words) for words in shell.suspected):
-            return Truth.UNSURE
-        return truth
+        suspects = shell.suspects.get(self.name, ())
+        return Truth.UNSURE if any(self._guards(words) for words in suspects) else Truth.NO
 
     def _guards(self, words: Words) -> Truth:
-        """Whether a command is this one, with other options between the words as well."""
-        name = words[0]
-        if name is None:
-            return Truth.UNSURE
-        if base_name(name) != base_name(self.words[0]):
-            return Truth.NO
+        """Whether a command of this name is this one; other options may stand between."""
         rest, truth = words[1:], Truth.YES
         for wanted in self.words[1:]:
             if wanted.startswith("-"):

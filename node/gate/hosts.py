@@ -97,6 +97,12 @@ def _address6(text: str) -> str | None:
     return str(address.ipv4_mapped) if address.ipv4_mapped else f"[{address}]"
 
 
+def spellings(host: str) -> list[str]:
+    """The patterns that stand for a host: its own name, and `*.` before each that ends it."""
+    labels = host.split(".")
+    return [host, *(f"*.{'.'.join(labels[n:])}" for n in range(1, len(labels)))]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HostPattern:
     """One host; with `*.` before it, every host below it."""

@@ -43,21 +43,17 @@ class Glob:
     text: str
     guarded: bool = False
     parts: tuple[Part, ...] = field(init=False, compare=False, repr=False)
+    literal: bool = field(init=False, compare=False, repr=False)
+    """Whether the pattern has no wildcard and so stands for one text only."""
+    begin: str = field(init=False, compare=False, repr=False)
+    """What every text begins with that this stands for."""
 
     def __post_init__(self) -> None:
         """Cut the pattern at its stars once, so that matching only searches."""
         parts = tuple(_part(part, guarded=self.guarded) for part in self.text.split("*"))
         object.__setattr__(self, "parts", parts)
-
-    @property
-    def literal(self) -> bool:
-        """Whether the pattern has no wildcard and so stands for one text only."""
-        return "*" not in self.text and "?" not in self.text
-
-    @property
-    def begin(self) -> str:
-        """What every text begins with that this stands for."""
-        return self.parts[0].text.partition("?")[0]
+        object.__setattr__(self, "literal", "*" not in self.text and "?" not in self.text)
+        object.__setattr__(self, "begin", parts[0].text.partition("?")[0])
 
     def matches(self, text: str) -> bool:
         """Whether the pattern stands for this text, whole."""
@@ -94,6 +90,8 @@ class Glob:
         """Whether this certainly stands for every text that `other` stands for."""
         if isinstance(other, AnyOf):
             return all(self.covers(glob) for glob in other.globs)
+        if not other.begin.startswith(self.begin):
+            return False
         if other.literal:
             return self.matches(other.text)
         if self.guarded and not other.guarded:

@@ -4,7 +4,6 @@ import os
 import os.path
 import re
 import sys
-import time
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,10 +36,15 @@ class Place:
     text: str
     cwd: str | None
 
+    @property
+    def usable(self) -> bool:
+        """Whether this is the text of a path at all."""
+        return "\0" not in self.text and 0 < len(self.text) <= limits.PATH_CHARACTERS
+
     @cached_property
     def readable(self) -> bool:
         """Whether it can be told which file this is."""
-        if "\0" in self.text or not 0 < len(self.text) <= limits.PATH_CHARACTERS:
+        if not self.usable:
             return False
         if not self.plain.startswith("/"):
             return False
@@ -82,7 +86,10 @@ class PathPattern:
 
     text: str
     folds: bool = FOLDS
-    _places: dict[str, tuple[float, str]] = field(default_factory=dict, compare=False, repr=False)
+    _led: list[tuple[tuple[Glob, ...], ...]] = field(
+        default_factory=list, compare=False, repr=False
+    )
+    """The parts from the folder to which the base leads, where that is another."""
 
     @cached_property
     def runs(self) -> tuple[tuple[Glob, ...], ...]:
@@ -111,10 +118,10 @@ class PathPattern:
 
     def guards(self, place: Place) -> Truth:
         """Whether the place lies within in any reading; as `ask` and `deny` ask."""
-        if not 0 < len(place.text) <= limits.PATH_CHARACTERS or "\0" in place.text:
+        if not place.usable:
             return Truth.UNSURE
         views = {self._fold(place.plain), self._fold(place.real)}
-        for runs in {self._folded, self._where_it_leads()}:
+        for runs in (self._folded, *self._led):
             if any(self._has(runs, view) for view in views):
                 return Truth.YES
         return Truth.NO if place.readable else Truth.UNSURE
@@ -123,16 +130,18 @@ class PathPattern:
     def _folded(self) -> tuple[tuple[Glob, ...], ...]:
         return self._runs(self._fold(self.written))
 
-    def _where_it_leads(self) -> tuple[tuple[Glob, ...], ...]:
-        """The pattern with the links of its base followed."""
-        now = time.monotonic()
-        known = self._places.get("base")
-        if known is None or not 0 <= now - known[0] < limits.PLACES_KEPT_S:
-            known = (now, _real(self.base) if self.base else self.base)
-            self._places["base"] = known
-        if known[1] == self.base:
-            return self._folded
-        return self._runs(self._fold(known[1].rstrip("/") + self.written[len(self.base) :]))
+    def keys(self, real: str, *, guarded: bool) -> set[str]:
+        """One of these every path has that this stands for; `real`: where the base leads."""
+        if not self.base:
+            last = self.written.rpartition("/")[2]
+            return {"" if last == "**" or Glob(last).literal is False else f"*/{self._fold(last)}"}
+        if guarded:
+            return {self.base}
+        # At one stroke: other threads match meanwhile.
+        rest = self.written[len(self.base) :]
+        led = [self._runs(self._fold(real.rstrip("/") + rest))] if real != self.base else []
+        self._led[:] = led
+        return {self._fold(self.base), self._fold(real)}
 
     def _fold(self, text: str) -> str:
         return unicodedata.normalize("NFC", text).casefold() if self.folds else text
@@ -165,6 +174,38 @@ class PathPattern:
             if here > end:
                 return False
         return True
+
+
+def ancestors(path: str) -> set[str]:
+    """The keys of patterns under which a path may lie, also where the system folds case."""
+    found: set[str] = {""}
+    folded = unicodedata.normalize("NFC", path).casefold() if FOLDS else path
+    for text in {path, folded}:
+        found.add(f"*/{text.rpartition('/')[2]}")
+        here = text
+        while here:
+            found.add(here)
+            here = here.rpartition("/")[0]
+    return found
+
+
+def leads_to(base: str, known: dict[str, tuple[str, bool]]) -> str:
+    """Where a folder leads, with its links followed.
+
+    `known` keeps what was looked at, and whether anything is there: a look for each part of
+    each pattern would take long, and below what is not there nothing is.
+    """
+    if not base:
+        return ""
+    if base not in known:
+        parent, _, name = base.rpartition("/")
+        above = leads_to(parent, known)
+        here = f"{above}/{name}"
+        there = (not parent or known[parent][1]) and os.path.lexists(here)
+        if there and os.path.islink(here):  # noqa: PTH114 - no Path a thousand times
+            here = _real(here).removesuffix("/")
+        known[base] = (here, there)
+    return known[base][0]
 
 
 def _at(run: tuple[Glob, ...], parts: list[str], place: int) -> bool:

@@ -242,13 +242,9 @@ class Reader(Notes):
 
     def _shadowed(self) -> None:
         """Refuse rules that nothing can reach, because an earlier one matches it all."""
-        wider: dict[tuple[str, str], bool] = {}
         for place, later in enumerate(self.rules):
             for earlier in self.rules[:place]:
-                tools = (earlier.tool.text, later.tool.text)
-                if tools not in wider:
-                    wider[tools] = earlier.tool.covers(later.tool)
-                if wider[tools] and earlier.covers(later):
+                if earlier.covers(later):
                     reason = (
                         f"`{later.name}` is never reached: `{earlier.name}` (line"
                         f" {earlier.line}) matches all its calls, and the first match wins."

@@ -10,7 +10,7 @@ from node.gate.conditions import Condition
 from node.gate.given import Given
 from node.gate.match import AnyOf, Glob
 from node.gate.picking import Picked
-from node.gate.truth import Truth, every
+from node.gate.truth import Truth
 from sync.decide.people import RANK, Role
 from sync.errors import CallerError
 
@@ -88,7 +88,12 @@ class Rule:
 
         Only a `deny` can be unsure: `allow` takes doubt for no and `ask` for yes.
         """
-        truth = every(condition.holds(given) for condition in self.conditions)
+        truth = Truth.YES
+        for condition in self.conditions:
+            holds = condition.holds(given)
+            if holds is Truth.NO:
+                return Truth.NO
+            truth = min(truth, holds)
         if truth is Truth.UNSURE and self.action != "deny":
             return Truth.NO if self.action == "allow" else Truth.YES
         return truth
@@ -115,14 +120,16 @@ class Rule:
 
     def covers(self, later: "Rule") -> bool:
         """Whether this certainly matches every call that the later rule matches."""
-        if not self.tool.covers(later.tool) or bool(self.agents) != bool(later.agents):
+        # The conditions first: many rules for one tool differ in these.
+        for mine in self.conditions:
+            for each in later.conditions:
+                if mine.path == each.path and mine.test.covers(each.test):
+                    break
+            else:
+                return False
+        if bool(self.agents) != bool(later.agents) or not self.tool.covers(later.tool):
             return False
-        if not all(any(mine.covers(each) for mine in self.agents) for each in later.agents):
-            return False
-        return all(
-            any(mine.path == each.path and mine.test.covers(each.test) for each in later.conditions)
-            for mine in self.conditions
-        )
+        return all(any(mine.covers(each) for mine in self.agents) for each in later.agents)
 
 
 def decide(rules: Iterable[Rule], given: Given) -> Match | None:

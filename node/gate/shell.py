@@ -9,17 +9,15 @@ grammar read alike; anything else is not allowed, whatever it means.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from node import limits
 from node.gate.grammar import parse
-from node.gate.wrappers import inner
+from node.gate.wrappers import Words, base_name, inner
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-Words = tuple[str | None, ...]
-"""A simple command; None is a word whose text only the shell knows."""
 
 _PIECE: Final = (
     r"(?:[A-Za-z0-9_./:=@%+,^~*?\[\]-]"
@@ -91,7 +89,7 @@ UNREAD: Final = frozenset(
 )
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class Shell:
     """What is known of one text."""
 
@@ -105,9 +103,27 @@ class Shell:
     suspected: list[Words] = field(default_factory=list)
     """Commands if somebody runs the text of a here-document or a string."""
 
+    @cached_property
+    def named(self) -> dict[str | None, list[Words]]:
+        """The commands by the names of their programs; to be asked when all was read."""
+        return _by_name(self.commands)
+
+    @cached_property
+    def suspects(self) -> dict[str | None, list[Words]]:
+        """The suspected ones, likewise."""
+        return _by_name(self.suspected)
+
     def unreadable(self) -> None:
         """Note that there may be more than was found."""
         self.readable = self.plain = False
+
+
+def _by_name(commands: list[Words]) -> dict[str | None, list[Words]]:
+    named: dict[str | None, list[Words]] = {}
+    for words in commands:
+        name = None if words[0] is None else base_name(words[0])
+        named.setdefault(name, []).append(words)
+    return named
 
 
 def read_shell(text: str) -> Shell:
@@ -126,6 +142,14 @@ def _is_odd(words: Words) -> bool:
 
 
 def _read(shell: Shell, text: str, depth: int) -> None:
+    """Read a text; one whose lines are continued also as the shell joins them."""
+    _read_once(shell, text, depth)
+    if "\\\n" in text:
+        shell.plain = False
+        _read_once(shell, text.replace("\\\n", ""), depth)
+
+
+def _read_once(shell: Shell, text: str, depth: int) -> None:
     root = parse(text) if depth <= limits.SHELL_DEPTH else None
     if root is None:
         shell.unreadable()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 Words = tuple[str | None, ...]
+"""A simple command; None is a word whose text only the shell knows."""
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash"})
 
@@ -134,25 +135,20 @@ def inner(words: Words) -> Inner:
 
 def _shell(words: Words, found: Inner) -> None:
     """`bash -c TEXT` runs the text; without a file it runs what it reads."""
+    file = False
     for place, word in enumerate(words[1:], 1):
         if word is None:
             found.unclear = True
-            return
-        if re.fullmatch(r"[-+][A-Za-z]*c[A-Za-z]*", word) or word == "--command":
+        elif re.fullmatch(r"[-+][A-Za-z]*c[A-Za-z]*|--command", word):
             rest = [each for each in words[place + 1 :] if each is None or not OPTION.match(each)]
             # An option that takes a value may stand before the text.
-            for text in rest[:2]:
-                if text is None:
-                    found.unclear = True
-                else:
-                    found.texts.append(text)
-            found.unclear = found.unclear or not rest
+            found.texts += [text for text in rest[:2] if text is not None]
+            found.unclear |= not rest or None in rest[:2]
             return
-        if not OPTION.match(word):
-            if word in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
-                break
-            return
-    found.unclear = True
+        elif not OPTION.match(word):
+            file = file or word not in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+            file = file and words[1] not in ("-o", "+o", "-s")
+    found.unclear |= not file
 
 
 def _text(words: Words, found: Inner) -> None:

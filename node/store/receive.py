@@ -21,7 +21,7 @@ from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
 from sync.log.facts import GenesisFacts, read
 from sync.log.fork import Evidence, Frozen, Side, evidence, side
-from sync.log.kinds import STATEMENTS, EntryType
+from sync.log.kinds import ACCOUNTS, STATEMENTS, EntryType
 from sync.log.names import node_name
 from sync.log.vector import Place, place_of
 from sync.net.ledger import Kept
@@ -150,6 +150,9 @@ class _Batch:
         topics = {"people", "fleet"} if types & STATEMENTS else set()
         if EntryType.RULES in types:
             topics.add("rules")
+        if types & ACCOUNTS:
+            # Any card may say something else now: pages read everything anew.
+            topics.add("node")
         for topic in sorted(topics):
             transaction.change(topic, transaction.identity.name)
         if EntryType.SUBSCRIPTION in types:

@@ -117,6 +117,29 @@ CREATE TABLE rules (
     at       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE operator (                       -- outside systems that may say how accounts stand
+    key    BLOB PRIMARY KEY,
+    name   TEXT NOT NULL,
+    live   INTEGER NOT NULL,
+    person TEXT NOT NULL,                     -- the owner who said so last
+    at     INTEGER NOT NULL,
+    heads  TEXT NOT NULL                      -- JSON list of hex hashes; several: siblings
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE standing (                       -- the word of each source on each account
+    person TEXT NOT NULL,                     -- '': the whole fleet's
+    source BLOB NOT NULL,                     -- the operator's key; empty: the owners
+    level  TEXT NOT NULL,
+    remedy TEXT,
+    reason TEXT NOT NULL,
+    serial INTEGER NOT NULL,
+    by     TEXT,
+    at     INTEGER NOT NULL,
+    counts INTEGER NOT NULL,                  -- 0: of an operator that was removed
+    heads  TEXT NOT NULL,
+    PRIMARY KEY (person, source)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ask (
     id           TEXT PRIMARY KEY,            -- <home>-<number>
     home         TEXT NOT NULL,

@@ -5,23 +5,33 @@ operator (an outside billing or audit system) says it of persons and of the flee
 them has a word of its own, and the strictest of all that are in force counts.
 """
 
+import re
 from collections.abc import Iterable
 from enum import Enum
-from urllib.parse import urlsplit
 
 import msgspec
 
 from sync.errors import Invalid
 from sync.limits import REASON_CHARACTERS, REMEDY_CHARACTERS
 
+PORT_MAX = 65_535
+_LINK = re.compile(
+    r"https://(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?:[/?#][A-Za-z0-9/?#@:._~!$&()*+,;=%-]*)?"
+)
+
 
 class Level(Enum):
     """The four ways an account can stand."""
 
     ACTIVE = "active"
+    """Everything is as usual."""
     GRACE = "grace"
+    """Everything works; whoever may see to it is told that something has to be settled."""
     ON_HOLD = "on_hold"
+    """No answer counts until it is settled."""
     SUSPENDED = "suspended"
+    """No answer counts, and nothing is offered to settle it."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,18 +107,10 @@ def remedy_host(remedy: str) -> str | None:
 
     Only https, to a plain host: what stands before an @ would look like where it leads to.
     """
-    if len(remedy) > REMEDY_CHARACTERS or not (remedy.isascii() and remedy.isprintable()):
+    link = _LINK.fullmatch(remedy) if len(remedy) <= REMEDY_CHARACTERS else None
+    if link is None or int(link["port"] or 0) > PORT_MAX:
         return None
-    if any(character in remedy for character in " \\<>\"'`"):
-        return None
-    try:
-        parts = urlsplit(remedy)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return None
-    if parts.scheme != "https" or not host or "@" in parts.netloc:
-        return None
-    return parts.netloc.lower()
+    return link["host"].lower() + (f":{link['port']}" if link["port"] else "")
 
 
 def check_words(level: str, remedy: str | None, reason: str) -> Level:

@@ -76,10 +76,11 @@ class Standings:
 
     def judge_word(self, one: Stated, facts: say.StandingFacts) -> Grant | None:
         """Say whether an operator's word counts, whichever machine brought it."""
-        said = word.word_in(facts)
-        if said is None or facts.operator is None or said.fleet != one.fleet.hex():
+        if facts.operator is None or not self._counts(facts.operator):
             return None
-        return Grant(RANK[Role.OWNER]) if self._counts(facts.operator) else None
+        said = word.word_in(facts)
+        sound = said is not None and said.fleet == one.fleet.hex()
+        return Grant(RANK[Role.OWNER]) if sound else None
 
     def judge_owner(self, facts: say.StandingFacts, role: Role | None) -> Grant | None:
         """Say whether an owner's word counts: of another person, while not held himself."""

@@ -5,8 +5,6 @@ way. The word names the fleet, so it says nothing in another; and a serial that 
 so an older word that is sent again changes nothing.
 """
 
-from functools import lru_cache
-
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -14,14 +12,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sync.decide.standing import Level, check_words
 from sync.errors import Invalid, NotAllowed
 from sync.limits import NAME_CHARACTERS, SERIAL_MAX, WORD_BYTES
+from sync.log.entry import sha256
 from sync.log.facts import StandingFacts
 
 PREFIX = b"askmesh/standing/v1\0"
 """Before what is signed: the same signature means nothing elsewhere."""
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
-CHECKED_KEPT = 4096
-"""Words whose signature is not checked again at each settling."""
+CHECKED_KEPT = 65_536
+"""Signatures that are not checked again at each settling: more than a fleet has words."""
 
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +40,7 @@ class Word(msgspec.Struct, frozen=True, kw_only=True):
 
 _decode = msgspec.json.Decoder(Word).decode
 _encode = msgspec.json.Encoder().encode
+_checked: dict[bytes, bool] = {}
 
 
 def pack(word: Word) -> bytes:
@@ -95,10 +95,20 @@ def level(word: Word) -> Level:
     return Level(word.standing)
 
 
-@lru_cache(maxsize=CHECKED_KEPT)
 def _signed(key: bytes, raw: bytes, signature: bytes) -> bool:
     if len(key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
+    # By its hash, so that it costs the same to keep however long the word is.
+    mark = sha256(key + signature + raw)
+    found = _checked.get(mark)
+    if found is None:
+        if len(_checked) >= CHECKED_KEPT:
+            _checked.clear()
+        found = _checked[mark] = _verified(key, raw, signature)
+    return found
+
+
+def _verified(key: bytes, raw: bytes, signature: bytes) -> bool:
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, PREFIX + raw)
     except (InvalidSignature, ValueError):

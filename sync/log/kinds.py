@@ -74,6 +74,9 @@ STATEMENTS = frozenset(
 """Who belongs to the fleet and what they may do: settled as one set
 (`sync.decide.membership`), each signature of them checked."""
 
+ACCOUNTS = frozenset({EntryType.STANDING, EntryType.OPERATOR})
+"""Statements by which any card may say something else."""
+
 CHATTER_FROM = 64
 """Types from here on belong to the chatter log."""
 

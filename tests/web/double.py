@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
 from tests.web.together_double import TogetherDouble
 from web import views
@@ -97,7 +98,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TogetherDouble, AttentionDouble):
+class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID

@@ -38,6 +38,8 @@ export class Inbox extends EventTarget {
     this.node = null;
     /** @type {string[]} */
     this.banners = [];
+    /** @type {T.BannerView | null} How the account stands; null: as usual. */
+    this.account = null;
     /** @type {number | null} */
     this.restored = null;
     /** @type {T.FleetView | null} */
@@ -72,6 +74,7 @@ export class Inbox extends EventTarget {
     this.me = state.me;
     this.rules = state.rules;
     this.banners = state.banners;
+    this.account = state.account ?? null;
     this.restored = state.restored;
     this.fleet = state.fleet;
     this.attention = state.attention;

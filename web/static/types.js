@@ -10,7 +10,7 @@
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
  *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
  *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
- *   | "on_hold" | "disputed"} CardState
+ *   | "on_hold" | "account_on_hold" | "suspended" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -182,6 +182,16 @@
  * @typedef {{person: string, name: string, role: string, session: string}} Me
  * @typedef {{machine: MachineView, version: string, started: number}} NodeView
  *
+ * @typedef {object} BannerView
+ * @property {"grace" | "on_hold" | "suspended"} standing
+ * @property {boolean} whole
+ * @property {string} sentence
+ * @property {boolean} answers
+ * @property {string | null} reason
+ * @property {string | null} remedy
+ * @property {string | null} remedy_host
+ * @property {string | null} fixed_by
+ *
  * @typedef {object} State
  * @property {string} store_id
  * @property {number} n
@@ -194,6 +204,7 @@
  * @property {FleetView} fleet
  * @property {Counts} counts
  * @property {string[]} banners
+ * @property {BannerView | null} account
  * @property {number | null} restored
  * @property {AttentionView | null} attention
  *
