@@ -74,7 +74,7 @@ def _stand(connection: sqlite3.Connection, now: int) -> _Stand:
             moments.append(turn)
     escalated: set[str] = set()
     for ask, at in connection.execute(
-        "SELECT id, at FROM ask CROSS JOIN escalation ON escalation.ask = ask.id"
+        "SELECT id, at FROM escalation CROSS JOIN ask ON ask.id = escalation.ask"
         " WHERE state = 'waiting'"
     ):
         if at <= now:

@@ -60,6 +60,8 @@ def open_reader(home: Path, *, way: str = "mode=ro") -> sqlite3.Connection:
         f"busy_timeout={BUSY_MS}",
         "query_only=ON",
         "trusted_schema=OFF",
+        # What is sorted and grouped for a page is small, and is to be had on a full disk too.
+        "temp_store=MEMORY",
         "wal_autocheckpoint=0",
     ):
         connection.execute(f"PRAGMA {pragma}")

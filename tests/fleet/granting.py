@@ -66,27 +66,30 @@ ALONE = {
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
 
 
-PLAIN: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    ("POST", "/api/pairing"): ("/api/pairing", {}),
-    ("DELETE", "/api/pairing"): ("/api/pairing", {}),
-    ("POST", "/api/leaving"): ("/api/leaving", {}),
-    ("DELETE", "/api/restored"): ("/api/restored", {}),
-    ("POST", "/api/hold"): ("/api/hold", {}),
-    ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+_ALIKE: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("PUT", "/api/attention/subscriptions"): (
+        "/api/attention/subscriptions",
+        {"agent": "*", "on": False},
+    ),
+    ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+    ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
+    ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
+    ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
+    ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
+    ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
 }
-"""What needs no more words than its address."""
-
-WHERE = {"address": "192.0.2.1:7717"}
+"""The same on every machine, whatever it holds."""
 
 
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
+    rules = {"name": "mine", "source": "", "replaces": ground.rules}
     ask, note = f"/api/asks/{ground.approval}", f"/api/asks/{ground.note}"
     sign_in = f"/api/sign-ins/{ground.sign_in}"
     digits = {"digits": ground.digits}
+    where = {"address": "192.0.2.1:7717"}
     return {
-        **PLAIN,
         ("POST", "/api/session"): ("/api/session", {"passphrase": "guess guess guess"}),
         ("DELETE", "/api/sessions"): ("/api/sessions", {}),
         ("DELETE", "/api/sessions/{id}"): (f"/api/sessions/{ground.session}", {}),
@@ -99,25 +102,19 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
         ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
-        ("PUT", "/api/attention/subscriptions"): (
-            "/api/attention/subscriptions",
-            {"agent": "*", "on": False},
-        ),
-        ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
-        ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
-        ("PUT", "/api/rules"): (
-            "/api/rules",
-            {"name": "mine", "source": "", "replaces": ground.rules},
-        ),
-        ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
-        ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
-        ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
-        ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
+        ("PUT", "/api/rules"): ("/api/rules", rules),
+        ("POST", "/api/pairing"): ("/api/pairing", {}),
+        ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
         ("PUT", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
         ("DELETE", "/api/machines/{node}"): (MACHINE, {}),
-        ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", WHERE),
-        ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", WHERE),
+        ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
+        ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
+        ("POST", "/api/leaving"): ("/api/leaving", {}),
+        ("DELETE", "/api/restored"): ("/api/restored", {}),
+        ("POST", "/api/hold"): ("/api/hold", {}),
+        ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+        **_ALIKE,
     }
 
 

@@ -18,8 +18,10 @@ from sync.log.facts import (
     EntryPoint,
     FinalFacts,
     MemberFacts,
+    PersonFacts,
     RedactedFacts,
     RemovedFacts,
+    SpeaksForFacts,
     VoteFacts,
     pack_facts,
     pack_text,
@@ -57,6 +59,7 @@ def live(node: RunningNode) -> Person:
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": True})
         person.ok("PUT", f"/api/asks/{posted['id']}/needless", {"needless": kind == "done"})
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": kind == "note"})
+        person.ok("PUT", f"/api/asks/{posted['id']}/needless", {"needless": kind == "note"})
     return person
 
 
@@ -133,12 +136,33 @@ def let_a_machine_come_and_go(home: Path) -> None:
     gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
     transaction.append(EntryType.REMOVED, gone)
     _a_word_on_the_account(transaction, owner)
+    _a_second_machine_that_waits_for_its_person(transaction, owner)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
     muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
     transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
     connection.close()
+
+
+def _a_second_machine_that_waits_for_its_person(transaction: Transaction, owner: str) -> None:
+    """Bob has a machine; an owner names another one for him, and he has not agreed yet."""
+    bob = PersonFacts(person="bob", name="Bob", role="member", by=owner, at=transaction.now)
+    transaction.append(EntryType.PERSON, bob)
+    for number in (11, 12):
+        node = key(number)
+        joined = MemberFacts(
+            node_key=node.public,
+            certificate=b"der",
+            machine=f"bob's {number}",
+            by=owner,
+            at=transaction.now,
+        )
+        transaction.append(EntryType.MEMBER, joined)
+        speaks = SpeaksForFacts(
+            node=node.node_id, person="bob", on=True, by=owner, at=transaction.now
+        )
+        transaction.append(EntryType.SPEAKS_FOR, speaks)
 
 
 def _a_word_on_the_account(transaction: Transaction, owner: str) -> None:
