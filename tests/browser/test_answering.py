@@ -183,3 +183,53 @@ async def test_nothing_shows_done_before_the_reply(open_page: OpenPage) -> None:
     await viewer.press("Send answer")
     await viewer.says("Answered by you")
     assert await viewer.ask.locator("textarea").input_value() == ""
+
+
+async def test_several_are_answered_together(open_page: OpenPage) -> None:
+    viewer = await open_page()
+    asks = [
+        (await viewer.flag(kind="approval", title=f"Release {n}", call=BASH))["id"]
+        for n in range(2)
+    ]
+    question = (await viewer.flag(kind="question", title="Which branch?"))["id"]
+    for ask in (*asks, question):
+        await viewer.page.get_by_label(f"Choose {ask}", exact=True).check()
+    dialog = viewer.page.locator("dialog.together-dialog")
+    together = viewer.page.get_by_role("button", name="Answer together…")
+    await together.click()
+    await expect(dialog.get_by_text("Questions and approvals are answered apart")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Allow all")).to_be_hidden()
+    await dialog.get_by_role("button", name="Cancel").click()
+    await viewer.page.get_by_label(f"Choose {question}", exact=True).uncheck()
+    await together.click()
+    for ask in asks:
+        await expect(dialog.get_by_text(ask)).to_be_visible()
+    await expect(dialog.get_by_text("make release").first).to_be_visible()
+    await dialog.locator('button:not([aria-disabled="true"]):text-is("Allow all")').click()
+    await expect(dialog.get_by_text("All 2 are recorded.")).to_be_visible()
+    await expect(dialog.get_by_text("Recorded. Allowed by you")).to_have_count(2)
+    await dialog.get_by_role("button", name="Close").click()
+    for ask in asks:
+        assert (await viewer.answer(ask))["state"] == "allowed"
+
+
+async def test_sent_back_as_unclear_and_marked_as_needless(open_page: OpenPage) -> None:
+    viewer = await open_page()
+    asked = await viewer.flag(kind="question", title="That one?")
+    await viewer.open(asked["id"])
+    await viewer.ask.get_by_role("button", name="Needn't have asked").click()
+    await expect(viewer.ask.get_by_role("button", name="Counted as needless")).to_be_visible()
+    unclear = viewer.ask.get_by_role("button", name="Unclear, ask again")
+    await unclear.click()
+    await expect(viewer.ask.get_by_text("Write what is unclear")).to_be_visible()
+    await viewer.ask.get_by_label("Because (optional)").fill("Which one?")
+    await unclear.click()
+    await viewer.says("Sent back as unclear")
+    answer = await viewer.answer(asked["id"])
+    assert (answer["state"], answer["unclear"], answer["because"]) == (
+        "declined",
+        True,
+        "Which one?",
+    )
+    await viewer.page.goto(f"{viewer.url}#agents")
+    await expect(viewer.page.locator(".asked tbody tr")).not_to_have_count(0)

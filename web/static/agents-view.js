@@ -5,6 +5,7 @@
 import { make, setAttribute, setText, show } from "./elements.js";
 import { ago, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
+import { Refusal, Unreachable, wire } from "./wire.js";
 
 /** Silent for this long, a session is listed as quiet. */
 const QUIET_MS = 10 * 60_000;
@@ -25,6 +26,16 @@ export class AgentsView {
       make("code", { text: "askmesh agent install claude" }),
       " connects Claude Code.",
     );
+    this.counts = make("tbody");
+    const heads = ["Agent", "Instructions", "Asked", "Needn't have"].map((text) => make("th", { text, set: { scope: "col" } }));
+    this.asked = make(
+      "section",
+      { class: "asked" },
+      make("h2", { text: "How much they ask" }),
+      make("p", { class: "dim", text: "By version of the instructions that tell an agent when to ask. “Needn't have” is what people marked so." }),
+      make("table", {}, make("thead", {}, make("tr", {}, ...heads)), this.counts),
+    );
+    show(this.asked, false);
     this.element = make(
       "div",
       { class: "page" },
@@ -32,7 +43,26 @@ export class AgentsView {
       make("p", { class: "dim", text: "A gate is “in force” once a hook of that session has called it. Where it was not seen, nothing stops the agent's calls." }),
       this.list,
       this.empty,
+      this.asked,
     );
+  }
+
+  /** Read how much each agent asked; shown when the view is. */
+  async report() {
+    try {
+      const { agents } = await wire.agentReport();
+      show(this.asked, agents.length > 0);
+      const rows = agents.map(({ agent, contract, asked, needless }) =>
+        make("tr", {}, ...[agent, contract ?? "unknown", String(asked), String(needless)].map((words) => {
+          const cell = make("td");
+          showText(cell, words);
+          return cell;
+        })),
+      );
+      this.counts.replaceChildren(...rows);
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
+    }
   }
 
   /** Bring every row up to date. */

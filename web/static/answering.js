@@ -11,7 +11,7 @@ import { closedAs } from "./words.js";
 const WAIT_S = 5;
 
 /** @type {Record<string, string>} */
-const RULINGS = {
+export const RULINGS = {
   superseded: "Your answer does not count: another one was final already.",
   late: "Your answer does not count: it came after the deadline.",
   stale: "Your answer does not count: the ask had changed since it was shown.",
@@ -20,7 +20,7 @@ const RULINGS = {
 };
 
 /** What an answer can come to that a person need not think of again. */
-const STANDING = new Set(["recorded", "accepted", "counted", "taken_back"]);
+export const STANDING = new Set(["recorded", "accepted", "counted", "taken_back"]);
 
 /** Sends what a person decides, one thing at a time for each ask. */
 export class Answering {
@@ -39,8 +39,9 @@ export class Answering {
    * Send an answer. The draft is cleared only once the node has counted it.
    * @param {T.AskView} ask
    * @param {"allow" | "deny" | "answer" | "decline"} decision
+   * @param {boolean} [unclear]   it goes back as not understood
    */
-  async vote(ask, decision) {
+  async vote(ask, decision, unclear = false) {
     const draft = this.drafts.read(ask.id);
     /** @type {T.Ballot} */
     const ballot = { decision, seen: ask.seen, wait_s: ask.card.state === "away" ? 0 : WAIT_S };
@@ -49,7 +50,8 @@ export class Answering {
       if (draft.text?.trim()) ballot.text = draft.text.trim();
     }
     if (draft.because?.trim()) ballot.because = draft.because.trim();
-    await this.send(ask, decision, async () => {
+    if (unclear) ballot.unclear = true;
+    await this.send(ask, unclear ? "unclear" : decision, async () => {
       const receipt = await wire.vote(ask.id, ballot);
       const stands = STANDING.has(receipt.state);
       const refused = stands ? undefined : (RULINGS[receipt.state] ?? "Your answer does not count.");
@@ -63,6 +65,11 @@ export class Answering {
     await this.send(ask, "take_back", async () => ({
       ask: (await wire.takeBack(ask.id)).ask,
     }));
+  }
+
+  /** @param {T.AskView} ask @param {boolean} needless */
+  async markNeedless(ask, needless) {
+    await this.send(ask, needless ? "needless" : "needed", () => wire.markNeedless(ask.id, needless));
   }
 
   /** @param {T.AskView} ask @param {boolean} read */

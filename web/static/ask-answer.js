@@ -36,17 +36,18 @@ export class AskAnswer extends HTMLElement {
     this.allow = this.verb("allow", "Allow", "positive", "a");
     this.decline = this.verb("decline", "Decline to answer", "negative", "d");
     this.answer = this.verb("answer", "Send answer", "positive", "a");
+    this.unclear = button("Unclear, ask again", "quiet", () => this.pressUnclear());
     this.takeBack = button("Take back", "plain", () => this.press("take_back", this.takeBack));
     this.dismiss = button("Dismiss", "plain", () => this.press("read", this.dismiss));
     this.restore = button("Mark as unread", "plain", () => this.press("unread", this.restore));
-    this.labels = new Map([this.deny, this.allow, this.decline, this.answer, this.takeBack, this.dismiss, this.restore].map(
+    this.labels = new Map([this.deny, this.allow, this.decline, this.answer, this.unclear, this.takeBack, this.dismiss, this.restore].map(
       (element) => [element, element.textContent ?? ""],
     ));
   }
 
   connectedCallback() {
     if (this.note.isConnected) return;
-    const middle = make("div", { class: "answer-middle" }, this.note, this.rest, this.takeBack, this.dismiss, this.restore);
+    const middle = make("div", { class: "answer-middle" }, this.note, this.rest, this.unclear, this.takeBack, this.dismiss, this.restore);
     // Deny stands first in the order of Tab, and as far from Allow as the bar is wide.
     this.append(
       this.becauseLabel,
@@ -64,6 +65,18 @@ export class AskAnswer extends HTMLElement {
     element.dataset["key"] = key;
     element.setAttribute("aria-keyshortcuts", key);
     return element;
+  }
+
+  /** Without words the agent could not ask better: they come first. */
+  pressUnclear() {
+    if (isOff(this.unclear)) return;
+    if (this.because.value.trim() === "") {
+      this.because.focus();
+      setText(this.note, "Write what is unclear, then press it again.");
+      show(this.note, true);
+      return;
+    }
+    this.press("unclear", this.unclear);
   }
 
   /** @param {T.AskView} ask @param {Context} context */
@@ -110,6 +123,8 @@ export class AskAnswer extends HTMLElement {
     if (this.takeBack.hidden && shows("take_back")) this.appeared = Date.now();
     show(this.takeBack, shows("take_back"));
     setOff(this.takeBack, sending !== undefined || !inbox.link.live);
+    show(this.unclear, shows("deny") || shows("decline") || sending?.action === "unclear");
+    setOff(this.unclear, sending !== undefined || !inbox.link.live);
     show(this.because, deciding);
     show(this.becauseLabel, deciding);
     this.showMarks(ask, sending);
@@ -166,6 +181,9 @@ export class AskAnswer extends HTMLElement {
       take_back: this.takeBack,
       read: this.dismiss,
       unread: this.restore,
+      unclear: this.unclear,
+      needless: this.restore,
+      needed: this.restore,
     };
     return buttons[action];
   }

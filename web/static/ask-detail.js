@@ -8,7 +8,7 @@
 import { AskAnswer } from "./ask-answer.js";
 import { AskHead } from "./ask-head.js";
 import { callView } from "./call-view.js";
-import { button, make, setText, show } from "./elements.js";
+import { button, isOff, make, setAttribute, setOff, setText, show } from "./elements.js";
 import { EraseText } from "./erase-text.js";
 import { historyView } from "./history-view.js";
 import { QuestionForm } from "./question-form.js";
@@ -43,6 +43,8 @@ export class AskDetail extends HTMLElement {
     this.question = null;
     /** @type {EraseText | null} */
     this.erase = null;
+    /** @type {HTMLButtonElement | null} */
+    this.needless = null;
   }
 
   /** @param {T.AskView} ask @param {Context} context */
@@ -61,6 +63,7 @@ export class AskDetail extends HTMLElement {
       button("Discard", "quiet", () => this.discard()),
     );
     this.erase = new EraseText(ask, context.inbox);
+    this.needless = button("Needn't have asked", "quiet", () => this.markNeedless());
     this.body.append(
       this.head.element,
       this.failure,
@@ -69,6 +72,7 @@ export class AskDetail extends HTMLElement {
       this.form,
       this.unsent,
       this.history,
+      make("p", {}, this.needless),
       this.erase.element,
     );
     this.append(this.body, this.answer);
@@ -90,6 +94,7 @@ export class AskDetail extends HTMLElement {
     this.showFailure();
     this.showUnsent(ask);
     this.erase?.update(ask);
+    this.showNeedless(ask);
     if (this.stale(ask) || before?.card.state !== ask.card.state) void this.load();
     this.answer.update(ask, this.readiness(ask));
     // A button that went away with its answer leaves the keyboard at the ask, not nowhere.
@@ -181,7 +186,25 @@ export class AskDetail extends HTMLElement {
     const { answering } = context;
     if (action === "take_back") void answering.takeBack(ask).then(() => this.refill());
     else if (action === "read" || action === "unread") void answering.markRead(ask, action === "read");
-    else void answering.vote(ask, action).then(() => this.refill());
+    else if (action === "unclear") {
+      const back = ask.kind === "question" ? "decline" : "deny";
+      void answering.vote(ask, back, true).then(() => this.refill());
+    } else if (action !== "needless" && action !== "needed") void answering.vote(ask, action).then(() => this.refill());
+  }
+
+  /** @param {T.AskView} ask */
+  showNeedless(ask) {
+    if (this.needless === null) return;
+    setText(this.needless, ask.needless ? "Counted as needless: undo" : "Needn't have asked");
+    setAttribute(this.needless, "aria-pressed", String(ask.needless));
+    show(this.needless, this.context?.inbox.me?.role !== "viewer");
+    setOff(this.needless, this.context?.inbox.sending.has(ask.id) === true);
+  }
+
+  markNeedless() {
+    const { ask, context, needless } = this;
+    if (ask === undefined || context === undefined || needless === null || isOff(needless)) return;
+    void context.answering.markNeedless(ask, !ask.needless);
   }
 
   refill() {

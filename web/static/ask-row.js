@@ -17,6 +17,7 @@ export class AskRow extends HTMLElement {
     /** @type {T.AskView | null} */
     this.ask = null;
     this.link = make("a", { class: "row-link" });
+    this.pick = make("input", { class: "row-pick", set: { type: "checkbox" } });
     this.kindIcon = icon("question");
     this.kindName = make("span", { class: "visually-hidden" });
     this.titleText = make("span", { class: "row-title", set: { dir: "auto" } });
@@ -38,13 +39,13 @@ export class AskRow extends HTMLElement {
       make("span", { class: "row-meta" }, this.badge, this.draft, this.limit, this.age),
       make("span", { class: "row-who" }, this.agent, this.place),
     );
-    this.append(this.link);
+    this.append(this.pick, this.link);
   }
 
   /**
    * Show the ask as it stands now.
    * @param {T.AskView} ask
-   * @param {{sending: T.Sending | undefined, now: number, current: boolean, draft: boolean, here: string}} view
+   * @param {{sending: T.Sending | undefined, now: number, current: boolean, draft: boolean, here: string, pickable: boolean, picked: boolean}} view
    */
   update(ask, view) {
     if (this.ask === null) {
@@ -66,6 +67,9 @@ export class AskRow extends HTMLElement {
     setAttribute(this.place, "title", visibleText(ask.project));
     setAttribute(this.link, "aria-current", view.current ? "true" : null);
     show(this.draft, view.draft && ask.card.open);
+    show(this.pick, view.pickable);
+    if (this.pick.checked !== view.picked) this.pick.checked = view.picked;
+    setAttribute(this.pick, "aria-label", `Choose ${ask.short}`);
     this.tick(view.sending, view.now);
   }
 

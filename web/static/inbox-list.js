@@ -6,6 +6,7 @@ import { AskRow } from "./ask-row.js";
 import { button, make, setText, show } from "./elements.js";
 import { groupOf, GROUPS, tally } from "./inbox.js";
 import { ListGroup } from "./list-group.js";
+import { canJoin, Together } from "./together.js";
 import { visibleText } from "./visible.js";
 
 /** The list of asks in groups, with search and the choice of a project. */
@@ -15,6 +16,7 @@ export class InboxList {
     this.context = context;
     /** @type {Map<string, AskRow>} */
     this.rows = new Map();
+    this.together = new Together(context, changed);
     this.project = "";
     this.words = /** @type {string[]} */ ([]);
     this.search = make("input", {
@@ -41,9 +43,11 @@ export class InboxList {
       "div",
       { class: "list-pane" },
       make("div", { class: "list-tools", set: { role: "search" } }, this.search, this.projects),
+      this.together.bar,
       this.hiddenNote,
       ...GROUPS.map((name) => this.groups[name].element),
       this.unshown,
+      this.together.dialog,
     );
   }
 
@@ -88,6 +92,7 @@ export class InboxList {
     const active = document.activeElement;
     const here = inbox.node?.machine.id ?? "";
     this.listProjects();
+    this.together.update();
     const filtered = this.project !== "" || this.words.length > 0;
     /** @type {Record<string, AskRow[]>} */
     const shown = { needs: [], waiting: [], closed: [], notes: [], earlier: [] };
@@ -99,7 +104,7 @@ export class InboxList {
       totals[group] = (totals[group] ?? 0) + 1;
       const { choice, text, because } = drafts.read(ask.id);
       const draft = Boolean(choice || text?.trim() || because?.trim());
-      row.update(ask, { sending: inbox.sending.get(ask.id), now, current: ask.id === current, draft, here });
+      row.update(ask, { sending: inbox.sending.get(ask.id), now, current: ask.id === current, draft, here, pickable: canJoin(ask), picked: this.together.chosen.has(ask.id) });
       if (this.matches(ask)) shown[group]?.push(row);
     }
     this.forget();
@@ -130,6 +135,8 @@ export class InboxList {
     let row = this.rows.get(ask.id);
     if (row === undefined) {
       row = new AskRow();
+      const { pick } = row;
+      pick.addEventListener("change", () => this.together.choose(ask.id, pick.checked));
       this.rows.set(ask.id, row);
     }
     return row;

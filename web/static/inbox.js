@@ -255,6 +255,7 @@ export function groupOf(ask, inbox) {
     state === "not_picked_up" ||
     state === "answered_here" ||
     state === "answered_elsewhere" ||
+    state === "unclear" ||
     state === "taking_back" ||
     (state === "handed" && ask.final?.outcome === "allowed") ||
     ((state === "outcome_unknown" || state === "not_seen") && inbox.now() - since < UNKNOWN_MS);

@@ -11,6 +11,7 @@ const HELP = /** @type {const} */ ([
   ["Enter", "Open the ask, or press the button that has the focus"],
   ["Esc", "Leave a field; back to the list"],
   ["/", "Search"],
+  ["x", "Choose the ask that has the focus, to answer several together"],
   ["1 … 9", "Mark an option; nothing is sent yet"],
   ["r", "Write a reply or a reason"],
   ["d", "Go to Deny or Decline; Enter then sends it"],
@@ -106,6 +107,12 @@ export class Keys {
     if (key === "j" || key === "k") {
       this.inbox.move(key === "j" ? 1 : -1);
       return true;
+    }
+    if (key === "x") {
+      const row = document.activeElement?.closest("ask-row");
+      const pick = row?.querySelector("input.row-pick:not([hidden])");
+      if (pick instanceof HTMLElement) pick.click();
+      return pick !== null && pick !== undefined;
     }
     if (key === "/") {
       this.inbox.list.search.focus();

@@ -197,6 +197,7 @@ export class Page {
       const current = name === view || name === UNDER[view];
       if (tab !== null) setAttribute(tab, "aria-current", current ? "page" : null);
     }
+    if (view === "agents") void this.agents.report();
     if (view === "places") void this.places.load();
     if (view === "machines") void this.machines.load();
     if (view === "privacy") void this.privacy.load();

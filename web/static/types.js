@@ -10,7 +10,7 @@
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
  *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
  *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
- *   | "on_hold" | "account_on_hold" | "suspended" | "disputed"} CardState
+ *   | "unclear" | "on_hold" | "account_on_hold" | "suspended" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -81,6 +81,10 @@
  * @property {HandoverView | null} handover
  * @property {ResolvedView | null} resolved
  * @property {boolean} read
+ * @property {boolean} needless
+ * @property {string | null} alike   the same for approvals of the identical call
+ * @property {number} needed
+ * @property {number} counted
  * @property {ErasedView | null} erased
  *
  * @typedef {{by: string | null, at: number | null, reason: string | null}} ErasedView
@@ -249,6 +253,7 @@
  * @property {string} [choice]
  * @property {string} [text]
  * @property {string} [because]
+ * @property {boolean} [unclear]
  * @property {number} [wait_s]
  *
  * @typedef {object} SignIn
@@ -276,7 +281,7 @@
  *
  * What the person is doing to one ask right now, known only to this page.
  * @typedef {object} Sending
- * @property {Action | "read" | "unread"} action
+ * @property {Action | "unclear" | "read" | "unread" | "needless" | "needed"} action
  * @property {number} since
  *
  * Why the last thing the person did to one ask did not happen.

@@ -1,5 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as S from "./together-types.js" */
 
 const REPLY_MS = 45_000;
 /** Joining derives keys twice and switches the store; slow machines take their time. */
@@ -108,6 +109,13 @@ export const wire = {
   vote: (id, ballot) => call("POST", `${ask(id)}/votes`, ballot),
   /** @param {string} id @returns {Promise<T.VoteReceipt>} */
   takeBack: (id) => call("DELETE", `${ask(id)}/votes/mine`),
+  /** @param {S.BallotFor[]} votes @param {number} wait_s
+   * @returns {Promise<{outcomes: S.VoteOutcome[]}>} */
+  voteTogether: (votes, wait_s) => call("POST", "/api/votes", { votes, wait_s }),
+  /** @param {string} id @param {boolean} needless @returns {Promise<{ask: T.AskView}>} */
+  markNeedless: (id, needless) => call("PUT", `${ask(id)}/needless`, { needless }),
+  /** @returns {Promise<{agents: S.AgentCount[]}>} */
+  agentReport: () => call("GET", "/api/agents/report"),
   /** @param {string} id @param {boolean} read */
   markRead: (id, read) => call("PUT", `${ask(id)}/read`, { read }),
   /** @param {string} id @param {{confirm: string, reason: string | null}} erasing

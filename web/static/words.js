@@ -42,6 +42,7 @@ const STATES = {
   taking_back: { word: "Taking it back", tone: "wait" },
   machine_removed: { word: "Machine removed", tone: "warn" },
   must_rejoin: { word: "Must join again", tone: "warn" },
+  unclear: { word: "Sent back, unclear", tone: "wait" },
   on_hold: { word: "On hold", tone: "warn" },
   account_on_hold: { word: "Account on hold", tone: "warn" },
   suspended: { word: "Account suspended", tone: "warn" },
@@ -57,6 +58,9 @@ export const SENDING = {
   decline: "Sending: decline…",
   take_back: "Taking it back…",
   read: "Dismissing…",
+  unclear: "Sending it back…",
+  needless: "Marking it…",
+  needed: "Taking the mark away…",
   unread: "Marking as unread…",
 };
 

@@ -57,6 +57,7 @@ def live(node: RunningNode) -> Person:
     for kind in ("note", "done"):
         posted = node.flag(kind=kind, title=f"A {kind}", detail="as text", key=kind)
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": True})
+        person.ok("PUT", f"/api/asks/{posted['id']}/needless", {"needless": kind == "done"})
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": kind == "note"})
         person.ok("PUT", f"/api/asks/{posted['id']}/needless", {"needless": kind == "note"})
     return person
