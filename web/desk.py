@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
+from web.people_views import InvitedView, PeopleView
 from web.views import (
     AskDetail,
     AskView,
@@ -142,9 +143,21 @@ class Desk(Protocol):
         ...
 
     async def sign_in_passphrase(
-        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+        self,
+        passphrase: str,
+        *,
+        kind: Literal["page", "terminal"],
+        where: str,
+        person: str | None = None,
     ) -> NewSession:
-        """Raises `NotAllowed` when wrong, `TooMany` after five wrong tries in a minute."""
+        """Raises `NotAllowed` when wrong, `TooMany` after five wrong tries in a minute.
+
+        Raises `Invalid` when it is that of several people and `person` (id or name) is None.
+        """
+        ...
+
+    async def signers(self) -> list[str]:
+        """Names of those who sign in here by passphrase; empty unless they are several."""
         ...
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
@@ -170,8 +183,13 @@ class Desk(Protocol):
         """The waiting sign-ins, without digits."""
         ...
 
-    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
-        """Approve by the digits shown on the new place; 3 tries, then refused."""
+    async def approve_sign_in(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, person: str | None = None
+    ) -> SignIn:
+        """Approve by the digits shown on the new place; 3 tries, then refused.
+
+        `person`: someone else, who was given that machine and has never signed in. Owners only.
+        """
         ...
 
     async def sessions(self, viewer: Viewer) -> list[SessionRow]:
@@ -325,5 +343,51 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, Protocol):
+class PeopleDesk(Protocol):
+    """The node, as far as persons act on people. Persons only, like `Desk`."""
+
+    async def everyone(self, viewer: Viewer) -> PeopleView:
+        """Everyone, what waits for a consent, and who is invited."""
+        ...
+
+    async def invite(
+        self, viewer: Viewer, *, name: str, role: str, where: Literal["here", "machine"]
+    ) -> InvitedView:
+        """Invite someone new: owners anyone, admins members and viewers.
+
+        Raises `NotAllowed`, `Invalid`, `Conflict` for a name that is taken.
+        """
+        ...
+
+    async def withdraw_invitation(self, viewer: Viewer, invitation: str) -> PeopleView:
+        """Take an invitation to this machine back."""
+        ...
+
+    async def sign_in_invitation(
+        self, code: str, *, name: str | None, passphrase: str, where: str
+    ) -> NewSession:
+        """Become who was invited. Raises `NotAllowed`, `TooMany`, `Invalid`."""
+        ...
+
+    async def set_role(self, viewer: Viewer, person: str, role: str) -> PeopleView:
+        """Say what a person is; settles changes made at the same time.
+
+        Raises `NotFound`, `NotAllowed`, `Conflict` for the last owner.
+        """
+        ...
+
+    async def remove_person(self, viewer: Viewer, person: str) -> PeopleView:
+        """End a person. Owners only. Raises as `set_role`."""
+        ...
+
+    async def release(self, viewer: Viewer, node: str, person: str) -> PeopleView:
+        """Say that a machine is somebody's no longer: by themself, or by an owner."""
+        ...
+
+    async def consent(self, viewer: Viewer, node: str, *, accept: bool) -> PeopleView:
+        """Agree that a machine is the viewer's, or refuse. Raises `NotFound`."""
+        ...
+
+
+class NodeDesk(Desk, MachinesDesk, PeopleDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -9,6 +9,7 @@ from web import messages
 from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
+from web.people_routes import PEOPLE
 from web.route import Access, Route
 from web.views import (
     AskDetail,
@@ -60,7 +61,7 @@ _SIGN_IN: Final = (
         name="sign_in",
         method="POST",
         path="/api/session",
-        summary="Sign in: by the first-run token, the passphrase or the recovery words.",
+        summary="Sign in: by first-run token, passphrase, invitation or recovery words.",
         access=Access.PUBLIC,
         grants=True,
         takes=messages.SignInProof,
@@ -238,7 +239,7 @@ _RULES: Final = (
 )
 
 
-ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *MACHINES)
+ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *MACHINES, *PEOPLE)
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)
 """The list of DESIGN §3: tests try each as everything that is not a person."""

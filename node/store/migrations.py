@@ -125,6 +125,8 @@ def people(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         membership_tables.apply(connection, fleet_of(connection))
+    # Whether they ever signed in here was not kept: so nobody is taken for new.
+    connection.execute("INSERT OR IGNORE INTO local SELECT 'came ' || id, x'31' FROM person")
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:

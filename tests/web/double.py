@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.double_people import INVITATION, PeopleDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
@@ -95,7 +96,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble:
+class DeskDouble(PeopleDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -167,12 +168,25 @@ class DeskDouble:
         return self._session("page", recovery_words=WORDS, passphrase_set=passphrase is not None)
 
     async def sign_in_passphrase(
-        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+        self,
+        passphrase: str,
+        *,
+        kind: Literal["page", "terminal"],
+        where: str,
+        person: str | None = None,
     ) -> NewSession:
         if passphrase != PASSPHRASE:
             raise NotAllowed("That is not right.")
         await self._do("sign_in_passphrase", (kind, where))
         return self._session(kind)
+
+    async def sign_in_invitation(
+        self, code: str, *, name: str | None, passphrase: str, where: str
+    ) -> NewSession:
+        if code != INVITATION:
+            raise NotAllowed("That is not right.")
+        await self._do("sign_in_invitation", (name, passphrase, where))
+        return self._session("page", passphrase_set=True)
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
         if words != " ".join(WORDS):
@@ -206,7 +220,9 @@ class DeskDouble:
             )
         ]
 
-    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+    async def approve_sign_in(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, person: str | None = None
+    ) -> SignIn:
         await self._do("approve_sign_in", (sign_in_id, digits))
         return SignIn(
             id=sign_in_id,

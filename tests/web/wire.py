@@ -156,7 +156,7 @@ def address(route: Route) -> str:
     """An address of a route that the double knows."""
     thing = "kkkk-1" if route.path.startswith("/api/asks") else "wish2"
     path = route.path.replace("{id}", thing).replace("{name}", "app.js")
-    return path.replace("{node}", "testbox")
+    return path.replace("{node}", "testbox").replace("{person}", "Ann")
 
 
 BODIES: dict[str, Any] = {
@@ -202,6 +202,13 @@ BODIES: dict[str, Any] = {
     "hold_consequences": None,
     "go_on": {},
     "privacy": None,
+    "people": None,
+    "invite": {"name": "Bob", "role": "member"},
+    "withdraw_invitation": {},
+    "set_role": {"role": "admin"},
+    "remove_person": {},
+    "release_machine": {"person": "Ann"},
+    "consent": {"accept": True},
 }
 """A body for each route that is carried out."""
 
