@@ -19,6 +19,10 @@ FIRST = [(route.method, route.path) for route in ROUTES if route.access is Acces
 ALONE = {
     "join": ((502, "pairing_failed"), "Nothing waits for a code"),
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
+    "release_machine": ((409, "conflict"), "only owner"),
+    "consent": ((404, "not_found"), "Nobody asks"),
+    "set_role": ((409, "conflict"), "only owner"),
+    "remove_person": ((409, "conflict"), "only owner"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
     "leave": ((403, "not_allowed"), "in no fleet with others"),
     "rejoin": ((409, "conflict"), "history is whole"),
@@ -49,7 +53,7 @@ class Scene:
         thing = self.note if route.name == "mark" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
-        target = target.replace("{node}", "testbox")
+        target = target.replace("{node}", "testbox").replace("{person}", "Ann")
         return target + ("?since=0" if route.name == "events" else "")
 
     def own_session(self) -> str:
@@ -88,6 +92,7 @@ class Scene:
                 for row in self.person.ok("GET", "/api/fleet")["machines"]
             ],
             "pairing": self.person.ok("GET", "/api/pairing"),
+            "people": self.person.ok("GET", "/api/people"),
             "history": self.person.ok("GET", f"/api/asks/{self.ask}")["history"],
         }
 
