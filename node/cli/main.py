@@ -33,6 +33,8 @@ COMMANDS: Final = {
     "restore": "node.cli.restore:restore",
     "rules": "node.cli.rules:rules",
     "sessions": "node.cli.sessions:sessions",
+    "people": "node.cli.people:people",
+    "recover": "node.cli.recover:recover",
     "node": "node.cli.node_group:node",
     "agent": "node.cli.agent:agent",
     "mcp": "node.cli.agent:mcp",
