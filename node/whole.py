@@ -17,10 +17,15 @@ _log = logging.getLogger("askmesh")
 
 async def whole(work: Coroutine[Any, Any, Result]) -> Result:
     """Return what comes of the work; cancelling the caller does not cancel it."""
+    return await asyncio.shield(follow(work))
+
+
+def follow(work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+    """Begin work that nobody has to wait for; it is carried to its end."""
     task = asyncio.ensure_future(work)
     _running.add(task)
     task.add_done_callback(_done)
-    return await asyncio.shield(task)
+    return task
 
 
 def _done(task: asyncio.Task[Any]) -> None:

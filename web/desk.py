@@ -9,7 +9,10 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
-from web.people_views import InvitedView, PeopleView
+from web.account_views import StandingView, WordTaken
+from web.attention_desk import AttentionDesk
+from web.people_desk import PeopleDesk
+from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -47,6 +50,8 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
 
@@ -343,51 +348,35 @@ class MachinesDesk(Protocol):
         ...
 
 
-class PeopleDesk(Protocol):
-    """The node, as far as persons act on people. Persons only, like `Desk`."""
+class AccountsDesk(Protocol):
+    """The node, as far as it is about how accounts stand."""
 
-    async def everyone(self, viewer: Viewer) -> PeopleView:
-        """Everyone, what waits for a consent, and who is invited."""
+    async def standing(self, viewer: Viewer) -> StandingView:
+        """How accounts stand, as far as the viewer may know."""
         ...
 
-    async def invite(
-        self, viewer: Viewer, *, name: str, role: str, where: Literal["here", "machine"]
-    ) -> InvitedView:
-        """Invite someone new: owners anyone, admins members and viewers.
+    async def set_standing(
+        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
+    ) -> StandingView:
+        """Say how the account of another person stands: by id or name. Owners only."""
+        ...
 
-        Raises `NotAllowed`, `Invalid`, `Conflict` for a name that is taken.
+    async def standing_word(self, operator: bytes, word: bytes, signature: bytes) -> WordTaken:
+        """Take an operator's word, from whoever brings it: its signature alone counts.
+
+        Raises `NotAllowed` where no registered operator signed just this, `Conflict` for a
+        serial that is not above the last one, `TooMany`.
         """
         ...
 
-    async def withdraw_invitation(self, viewer: Viewer, invitation: str) -> PeopleView:
-        """Take an invitation to this machine back."""
+    async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
+        """Let the holder of a key say how accounts stand. Owners who are not held themselves."""
         ...
 
-    async def sign_in_invitation(
-        self, code: str, *, name: str | None, passphrase: str, where: str
-    ) -> NewSession:
-        """Become who was invited. Raises `NotAllowed`, `TooMany`, `Invalid`."""
-        ...
-
-    async def set_role(self, viewer: Viewer, person: str, role: str) -> PeopleView:
-        """Say what a person is; settles changes made at the same time.
-
-        Raises `NotFound`, `NotAllowed`, `Conflict` for the last owner.
-        """
-        ...
-
-    async def remove_person(self, viewer: Viewer, person: str) -> PeopleView:
-        """End a person. Owners only. Raises as `set_role`."""
-        ...
-
-    async def release(self, viewer: Viewer, node: str, person: str) -> PeopleView:
-        """Say that a machine is somebody's no longer: by themself, or by an owner."""
-        ...
-
-    async def consent(self, viewer: Viewer, node: str, *, accept: bool) -> PeopleView:
-        """Agree that a machine is the viewer's, or refuse. Raises `NotFound`."""
+    async def remove_operator(self, viewer: Viewer, key: bytes) -> StandingView:
+        """Let it say nothing any more. Owners who are not held themselves."""
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, PeopleDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -4,10 +4,10 @@ import msgspec
 from aiohttp import web
 
 from sync.errors import NotFound
-from web.desk import PeopleDesk
 from web.limits import ID_CHARACTERS
 from web.machines import machine, qr_rows
 from web.messages import Agreeing, Inviting, MachinePerson, NewRole, Nothing
+from web.people_desk import PeopleDesk
 from web.people_views import InvitedView
 from web.replies import VIEWER, Handler, body, carried_through, reply
 

@@ -13,10 +13,11 @@ from node.desk import erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
+from node.fleet.foreseeing import check, public_keys
 from node.store import exchange, forks, introduced, receive
 from node.store.transaction import Transaction
 from node.store.writer import Job
-from node.whole import whole
+from node.whole import follow, whole
 from sync.log.chain import Head
 from sync.log.entry import Entry, sha256
 from sync.log.fork import Evidence, Frozen
@@ -24,6 +25,9 @@ from sync.log.names import node_name
 from sync.log.vector import Place, Wanted
 from sync.net.certificate import fits
 from sync.net.ledger import Address, Kept, Member
+
+FORESEEN_LEAST = 64
+"""Entries from which on it is worth a thread: fewer are stored before that has begun."""
 
 _own = lru_cache(maxsize=1024)(fits)
 """Whether a certificate is of this key: decoding one is too slow for every look."""
@@ -94,6 +98,15 @@ class StoreLedger:
             return received
 
         return await whole(self._stored("receive", job))
+
+    def foresee(self, run: Sequence[Entry]) -> None:
+        """Check a run's signatures on other processors while the writer is at work."""
+        if len(run) >= FORESEEN_LEAST:
+            follow(self._foresee(run))
+
+    async def _foresee(self, run: Sequence[Entry]) -> None:
+        keys = await self._context.reader.run(public_keys)
+        await asyncio.to_thread(check, run, keys)
 
     async def _stored(self, name: str, job: Job[receive.Received]) -> Kept:
         """Store, and do what follows; the link that brought it may be gone by then."""

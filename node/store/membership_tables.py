@@ -1,8 +1,9 @@
-"""The tables node, cut, person, speaks_for, rules: the fleet as its statements settle.
+"""The tables node, cut, person, speaks_for, rules, standing: the fleet as its statements settle.
 
 They are rewritten from `entry` whenever a statement arrives, in whatever order that was.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +16,10 @@ from sync.log.facts import RulesText, read_text
 from sync.log.kinds import EntryType, Log
 from sync.log.names import node_name
 
-TABLES = ("node", "cut", "person", "speaks_for", "naming", "statement_head", "rules")
+TABLES = (
+    "node", "cut", "person", "speaks_for", "naming", "statement_head", "rules", "operator",
+    "standing",
+)  # fmt: skip
 """What `apply` rewrites."""
 AS_OF_KEPT = 64
 """Fleets of other times kept at hand: finals come in runs that name the same statements."""
@@ -40,6 +44,8 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     _replace(connection, "statement_head", [(head,) for head in membership.heads])
     _end_sessions(connection, membership)
     _rules(connection, membership)
+    _replace(connection, "operator", _operators(membership))
+    _replace(connection, "standing", _standing(membership))
     now = _members(connection)
     return {
         node
@@ -104,7 +110,11 @@ def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
             " WHERE type < 16 AND fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
-        if (one := stated(hash=entry_hash, author=author, seq=seq, type=kind, facts=facts))
+        if (
+            one := stated(
+                hash=entry_hash, author=author, seq=seq, type=kind, facts=facts, fleet=fleet
+            )
+        )
     ]
 
 
@@ -195,6 +205,8 @@ _KEYS = {
     "speaks_for": ("node", "person"),
     "naming": ("node", "person"),
     "statement_head": ("hash",),
+    "operator": ("key",),
+    "standing": ("person", "source"),
 }
 """The key of each table: its first columns."""
 
@@ -257,6 +269,35 @@ def _speaks_for(membership: Membership) -> list[tuple[object, ...]]:
         (node_name(one.node), one.person, int(one.live), one.heads[0], int(one.split))
         for one in membership.speaks_for.values()
     ]
+
+
+def _operators(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (one.key, one.name, int(one.live), one.by, one.at, _hashes(one.heads))
+        for one in membership.operators
+    ]
+
+
+def _standing(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (
+            one.person or "",
+            one.source,
+            one.level.value,
+            one.remedy,
+            one.reason,
+            one.serial,
+            one.by,
+            one.at,
+            int(one.counts),
+            _hashes(one.heads),
+        )
+        for one in membership.said
+    ]
+
+
+def _hashes(heads: Iterable[bytes]) -> str:
+    return json.dumps([head.hex() for head in heads])
 
 
 def _namings(membership: Membership) -> list[tuple[object, ...]]:

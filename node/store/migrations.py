@@ -5,8 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
-from node.store import membership_tables
-from node.store.derive import fleet_of, rebuild_in_place
+from node.store.derive import rebuild_in_place
 from sync.errors import StoreNewer
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -93,7 +92,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
     if "resolved_hash" not in columns:
         # Derived, and told again from the log below.
-        connection.execute("DROP TABLE ask")
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
     connection.execute("DROP TABLE IF EXISTS ask_text")
     for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
         if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):
@@ -117,14 +117,19 @@ def long_past(connection: sqlite3.Connection) -> None:
     _lay_missing(connection)
 
 
-def people(connection: sqlite3.Connection) -> None:
-    """Lay what people are invited and agree with; consents that came before they were known count.
+def deciding(connection: sqlite3.Connection) -> None:
+    """Lay what says who may decide, who is called, and what stays at home; tell the log again.
 
-    Whoever spoke for someone until now does so still (docs/protocol.md, "Whose node").
+    Machines of a newer askmesh may have said some of it already. Whoever spoke for someone
+    until now does so still (docs/protocol.md, "Whose node").
     """
+    if not any(row[1] == "not_by" for row in connection.execute("PRAGMA table_info(ask)")):
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
     _lay_missing(connection)
+    connection.execute("INSERT OR IGNORE INTO agent_name SELECT id, agent FROM agent_session")
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
-        membership_tables.apply(connection, fleet_of(connection))
+        rebuild_in_place(connection)
     # Whether they ever signed in here was not kept: so nobody is taken for new.
     connection.execute("INSERT OR IGNORE INTO local SELECT 'came ' || id, x'31' FROM person")
 
@@ -163,7 +168,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
-    "0009-people": people,
+    "0007-deciding": deciding,
 }
 
 

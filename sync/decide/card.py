@@ -6,9 +6,12 @@ No button is offered that is certain to be refused. A viewer's own verdict beats
 import msgspec
 
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, expired
+from sync.decide.attention import CALLED, Attention, Mode
+from sync.decide.card_account import held_allow, held_open
 from sync.decide.card_state import GONE, REACHED, CardState, HomeState
 from sync.decide.handover import Held, Standing, Status, Void, outcome_unknown
 from sync.decide.people import Person, eligible
+from sync.decide.standing import Level
 from sync.decide.vote import Ruling
 
 _BUTTONS: dict[Kind, tuple[str, ...]] = {
@@ -37,6 +40,14 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that saw it then (or the person who removed it)."""
     on_hold: str | None = None
     """Why nothing is decided on this machine now, as a sentence."""
+    account: Level | None = None
+    """How the account stands by which the viewer cannot answer; None: nothing holds it."""
+    account_whole: bool = True
+    """It is the account of all, not the viewer's own."""
+    allow_held: Level | None = None
+    """How the account stands by which the allow is not handed over; None: nothing holds it."""
+    allow_held_of: str | None = None
+    """The person whose account that is; None: it is the account of all."""
     disputed: bool = False
     """Its home said something of it after its history had split in two."""
     speaks_here: bool = True
@@ -45,6 +56,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the exact call can be read here (or there is none)."""
     erased: str | None = None
     """Who had its text erased, as far as anyone did."""
+    attention: Attention = CALLED
+    """What it means for the viewer while it is open."""
+    unheard: bool = False
+    """Nobody who may answer is called for it now."""
     role: str | None = None
     needed: int = 1
     counted: int = 0
@@ -53,6 +68,10 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     own_taking_back: bool = False
     """The viewer took back, and that was not ruled on."""
     own_counted: bool = False
+    own_beside: str | None = None
+    """Whose allow counts instead of the viewer's, given on the same machine."""
+    own_agent: bool = False
+    """The viewer's own agent asks, and somebody else has to allow it."""
     own_lost: bool = False
     """The viewer's last vote was superseded or late."""
     own_refused: Ruling | None = None
@@ -60,6 +79,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     own_made: bool = False
     """A vote of the viewer is one of those that made the final."""
     outcome: Outcome | None = None
+    unclear: bool = False
+    """Denied or declined only because it was not understood."""
     closed_at: int | None = None
     closed_by: str | None = None
     """The name of the person whose vote made the final."""
@@ -180,6 +201,10 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _card(CardState.DEADLINE_PASSED, sentence, facts)
     if facts.on_hold is not None:
         return _card(CardState.ON_HOLD, facts.on_hold, facts)
+    if facts.account is not None:
+        return _card(
+            *held_open(facts.account, whole=facts.account_whole, pending=facts.own_pending), facts
+        )
     own = _own(facts)
     if own is not None:
         state, sentence = own
@@ -187,6 +212,10 @@ def _open(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _card(state, sentence, facts, actions if allowed else ())
     if not allowed:
         return _card(CardState.RESTRICTED, _restricted(facts, viewer), facts)
+    if facts.own_agent:
+        so_far = f" {facts.counted} of {facts.needed} so far." if facts.counted else ""
+        sentence = own_agent(facts.role) + so_far + " You may deny it."
+        return _card(CardState.RESTRICTED, sentence, facts, _buttons(facts))
     return _answerable(facts)
 
 
@@ -207,6 +236,13 @@ def _own(facts: CardFacts) -> tuple[CardState, str] | None:
             f"Your answer is kept until {facts.machine} is back; {facts.agent} was not told yet."
         )
         return CardState.KEPT, sentence
+    if facts.own_counted and facts.own_beside is not None:
+        sentence = (
+            f"Your answer is recorded, but {facts.own_beside} allowed it on the same machine, and"
+            f" people on one machine count as one: {facts.counted} of {facts.needed}. Take it"
+            " back and allow it on a machine of your own."
+        )
+        return CardState.COUNTED, sentence
     if facts.own_counted:
         sentence = f"Your answer counts: {facts.counted} of {facts.needed}."
         return CardState.COUNTED, sentence
@@ -220,7 +256,7 @@ def _restricted(facts: CardFacts, viewer: Person | None) -> str:
             " An owner can say that it does."
         )
     who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
-    return f"Waiting for {who}."
+    return f"Waiting for {who}.{_UNHEARD if facts.unheard else ''}"
 
 
 def _answerable(facts: CardFacts) -> Card:
@@ -228,6 +264,8 @@ def _answerable(facts: CardFacts) -> Card:
     parts = [f"{facts.agent} waits for your answer."]
     if facts.own_refused is Ruling.STALE:
         parts.append("It has changed since you answered; that answer does not count.")
+    elif facts.own_refused is Ruling.ON_HOLD:
+        parts.append("Your earlier answer came while the account was on hold; answer again.")
     elif facts.own_refused is not None:
         parts.append(f"{facts.machine} did not accept your earlier answer.")
     if facts.counted:
@@ -237,12 +275,31 @@ def _answerable(facts: CardFacts) -> Card:
         parts.append(f"{facts.machine} is away: an answer is kept until it is back.")
     if not facts.call_here:
         parts.append("The exact call is still on its way.")
-    return _card(state, " ".join(parts), facts, _buttons(facts), needs_me=True)
+    heard = _HEARD.get(facts.attention.mode)
+    sentence = " ".join([*parts, heard] if heard else parts)
+    sentence += _UNHEARD if facts.unheard else ""
+    return _card(state, sentence, facts, _buttons(facts), needs_me=facts.attention.calls)
+
+
+_HEARD = {
+    Mode.ESCALATED: "Nobody has answered so far, so it was passed on to you.",
+    Mode.NOT_SUBSCRIBED: "You are not subscribed to this agent, so it does not call you.",
+    Mode.MUTED: "You are muted, so it does not call you.",
+    Mode.QUIET: "You have quiet hours, so it does not call you.",
+}
+_UNHEARD = " Nobody who may answer is called for it now."
 
 
 def _buttons(facts: CardFacts) -> tuple[str, ...]:
     """The answers of a kind; what cannot be read here cannot be allowed here."""
-    return tuple(action for action in _BUTTONS[facts.kind] if action != "allow" or facts.call_here)
+    may_allow = facts.call_here and not facts.own_agent
+    return tuple(action for action in _BUTTONS[facts.kind] if action != "allow" or may_allow)
+
+
+def own_agent(role: str | None) -> str:
+    """Say to whom it falls to allow what the viewer's own agent asks."""
+    who = f"someone else with the role {role}" if role else "someone else"
+    return f"Your own agent asks this, so it is for {who} to allow it."
 
 
 def _card(
@@ -266,6 +323,8 @@ def _card(
 
 def _verdict(facts: CardFacts) -> str:
     outcome = facts.outcome.value.capitalize() if facts.outcome else "Closed"
+    if facts.unclear:
+        outcome = "Sent back as unclear"
     label = f" “{facts.answer_label}”" if facts.answer_label else ""
     by = "you" if facts.closed_by_viewer else facts.closed_by
     who = f" by {by}" if by else ""
@@ -293,6 +352,8 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         return _shut(CardState.TAKING_BACK, sentence, _closed(facts))
     if facts.outcome is Outcome.ALLOWED and facts.use_by is not None and now >= facts.use_by:
         return _unused(facts, verdict)
+    if facts.allow_held is not None and facts.outcome is Outcome.ALLOWED:
+        return _shut(*held_allow(facts.allow_held, verdict, facts.allow_held_of), _closed(facts))
     if _lost(facts):
         sentence = f"{verdict} first; your answer came later and does not count."
         return _shut(CardState.LOST, sentence, _closed(facts))
@@ -300,6 +361,8 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         sentence = f"{verdict}; {facts.agent} has not picked it up yet."
         return _shut(CardState.NOT_PICKED_UP, sentence, _closed(facts), actions)
     state = CardState.ANSWERED_HERE if facts.closed_by_viewer else CardState.ANSWERED_ELSEWHERE
+    if facts.unclear:
+        state = CardState.UNCLEAR
     sentence = f"{verdict}; {facts.agent} has not been told yet."
     return _shut(state, sentence, _closed(facts), actions)
 

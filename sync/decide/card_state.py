@@ -53,12 +53,18 @@ class CardState(Enum):
     """The home's log forked before this was settled: it has to join again."""
     ON_HOLD = "on_hold"
     """This machine may have been put back from a copy: nothing is decided here for now."""
+    ACCOUNT_ON_HOLD = "account_on_hold"
+    """The account is on hold: no answer counts, and no allow is handed over, until that ends."""
+    SUSPENDED = "suspended"
+    """The account is suspended: no answer counts, and no allow is handed over."""
     DISPUTED = "disputed"
     """Decided after the home's history had split in two: another copy may say otherwise."""
     ANSWERED_HERE = "answered_here"
     """Closed by the viewer; not picked up yet."""
     ANSWERED_ELSEWHERE = "answered_elsewhere"
     """Closed by another person; not picked up yet."""
+    UNCLEAR = "unclear"
+    """Sent back to the agent as not understood; not picked up yet."""
     LOST = "lost"
     """The viewer's answer lost to an earlier one."""
     NOT_PICKED_UP = "not_picked_up"
@@ -99,6 +105,8 @@ EITHER_STATES = frozenset(
         CardState.MACHINE_REMOVED,
         CardState.MUST_REJOIN,
         CardState.ON_HOLD,
+        CardState.ACCOUNT_ON_HOLD,
+        CardState.SUSPENDED,
     }
 )
 """States of asks with or without one; `Card.open` says which."""

@@ -13,6 +13,8 @@ import msgspec
 from sync.decide.people import Person, Role
 from sync.decide.rights import Fleet
 from sync.decide.settling import Settling
+from sync.decide.standing import Said, refuses
+from sync.decide.standings import OperatorState
 from sync.decide.statements import NOT_FORKED, Forked, Ordered, Stated, order
 from sync.decide.versions import Heads, role_of, strictest
 from sync.limits import NAME_CHARACTERS
@@ -115,6 +117,9 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     """What persons have not consented to yet."""
     rules: tuple[RulesVersion, ...] = ()
     """Every version that counts, earliest first."""
+    operators: tuple[OperatorState, ...] = ()
+    said: tuple[Said, ...] = ()
+    """The word of each source on each account."""
     heads: tuple[bytes, ...] = ()
     """The newest statements that count: what a new statement and a final name."""
     pending: frozenset[bytes] = frozenset()
@@ -131,6 +136,10 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
         """Whether votes of `person` signed by `node` count."""
         pair = self.speaks_for.get((node, person))
         return pair is not None and pair.live
+
+    def held(self, person: str) -> Said | None:
+        """Return the word by which answers of a person do not count; None: they do."""
+        return refuses(self.said, person)
 
     def counts(self, author: bytes, log: int, seq: int) -> bool:
         """Whether an entry of `author` counts: a node of the fleet, not beyond a cut."""
@@ -195,6 +204,8 @@ def _settled(ordered: Ordered, founder: bytes | None) -> Membership:
         },
         waiting=_waiting(fleet),
         rules=_rules(settling),
+        operators=fleet.standings.operators(),
+        said=fleet.standings.said(),
         heads=settling.heads(),
         pending=ordered.pending,
     )

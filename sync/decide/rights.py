@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from sync.decide.people import MAY, RANK, Act, Role
+from sync.decide.standings import Standings
 from sync.decide.statements import TIME_MAX, Stated
 from sync.decide.takings import Takings
 from sync.decide.versions import (
@@ -82,6 +83,7 @@ class Fleet:
         """By person, each word that gave them a machine, with those its author knew."""
         self.takings = Takings()
         self.rules: Heads = ()
+        self.standings = Standings()
 
     def copy(self) -> "Fleet":
         """Return one that changes alone."""
@@ -95,6 +97,7 @@ class Fleet:
         other.given = dict(self.given)
         other.takings = self.takings
         other.rules = self.rules
+        other.standings = self.standings.copy()
         return other
 
     # --- what stands ------------------------------------------------------------------
@@ -191,6 +194,8 @@ class Fleet:
         elif isinstance(facts, say.RulesFacts):
             role = self._may(one, facts.by, Act.RULES)
             grant = None if role is None else version(self.rules, facts, role)
+        else:
+            grant = self._standing(one, facts)
         return grant
 
     def _may(self, one: Stated, person: str | None, act: Act) -> Role | None:
@@ -280,6 +285,17 @@ class Fleet:
         over = [held.place for held in heads if len(heads) == 1 or held.rank <= rank]
         return Grant(rank, tuple(over), knew=frozenset(self.given.get(facts.person, ())))
 
+    def _standing(self, one: Stated, facts: say.Statement) -> Grant | None:
+        if isinstance(facts, say.OperatorFacts):
+            role = self._may(one, facts.by, Act.STANDING)
+            return self.standings.judge_operator(facts, role)
+        if not isinstance(facts, say.StandingFacts):
+            return None
+        if facts.operator is not None:
+            return self.standings.judge_word(one, facts)
+        role = self._may(one, facts.by, Act.STANDING)
+        return self.standings.judge_owner(facts, role) if facts.person in self.persons else None
+
     def _last_of_the_owners(self, node: bytes, person: str) -> bool:
         """Whether this is the only machine of the only owner who has one."""
         return (
@@ -301,6 +317,7 @@ class Fleet:
         """Change what a statement that counts changes; `follows`: versions it ends."""
         facts, author = placed.stated.facts, placed.stated.author
         held, over = Held(*placed, grant.rank, grant.first), frozenset(follows)
+        self.standings.apply(held, over)
         joined = joined_by(placed)
         if joined is not None:
             node = sha256(joined.key)

@@ -18,7 +18,9 @@ class Held(NamedTuple):
 
 
 Heads = tuple[Held, ...]
-Version = say.PersonFacts | say.SpeaksForFacts | say.RulesFacts
+Version = (
+    say.PersonFacts | say.SpeaksForFacts | say.RulesFacts | say.OperatorFacts | say.StandingFacts
+)
 
 
 class Grant(NamedTuple):

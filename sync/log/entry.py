@@ -8,6 +8,7 @@ header and signature, so a chain proves each signature it runs through.
 
 import hashlib
 import struct
+from functools import lru_cache
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from sync.errors import BadEntry, TooLarge
-from sync.limits import FACTS_BYTES, SALT_BYTES, TEXT_BYTES
+from sync.limits import FACTS_BYTES, SALT_BYTES, SIGNATURES_REMEMBERED, TEXT_BYTES
 from sync.log.kinds import log_of
 
 PROTO = 1
@@ -212,7 +213,15 @@ def verify(entry: Entry, public_key: bytes) -> None:
 
 def verify_header(raw: bytes, signature: bytes, public_key: bytes) -> None:
     """Check a signature over a header alone (finals embed votes so). Raises `BadEntry`."""
+    if not _signed(raw, signature, public_key):
+        raise BadEntry("An entry's signature does not verify.")
+
+
+@lru_cache(maxsize=SIGNATURES_REMEMBERED)
+def _signed(raw: bytes, signature: bytes, public_key: bytes) -> bool:
+    """Whether a signature verifies; what was asked lately is known, whoever asked."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, SIGNED_PREFIX + raw)
     except (InvalidSignature, ValueError):
-        raise BadEntry("An entry's signature does not verify.") from None
+        return False
+    return True

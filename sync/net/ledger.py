@@ -85,6 +85,13 @@ class Ledger(Protocol):
         """
         ...
 
+    def foresee(self, run: Sequence[Entry]) -> None:
+        """Be told that `keep` will get this run once those before it are stored.
+
+        What takes long and needs no store may be done meanwhile. Nothing depends on it.
+        """
+        ...
+
     async def frozen(self) -> dict[Place, Frozen]:
         """Return every log of the fleet that is known to have forked."""
         ...

@@ -217,7 +217,7 @@ class Link:
                 case Send():
                     self._send(action.frame)
                 case Keep() | Convict() | KeepBlob() | Recount() | FindBlobs() | Farewell():
-                    self._queue(self._keeping, self._job(action))
+                    self._take(action)
                 case Read() | ReadBlob():
                     self._queue(self._serving, self._job(action))
                 case Heard():
@@ -261,6 +261,12 @@ class Link:
             return []
 
         return run
+
+    def _take(self, action: Action) -> None:
+        """What comes in is kept in its order; what takes long of it may begin at once."""
+        if isinstance(action, Keep):
+            self._ledger.foresee(action.entries)
+        self._queue(self._keeping, self._job(action))
 
     def _queue(self, line: "Line", job: Job) -> None:
         line.jobs.append(job)

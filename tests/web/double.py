@@ -6,7 +6,10 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
-from tests.web.double_people import INVITATION, PeopleDouble
+from tests.web.accounts_double import AccountsDouble
+from tests.web.attention_double import AttentionDouble
+from tests.web.double_people import PeopleDouble
+from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
@@ -96,7 +99,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(PeopleDouble):
+class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -104,6 +107,7 @@ class DeskDouble(PeopleDouble):
     version = "0.0.1"
 
     def __init__(self) -> None:
+        self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []
         self.known: dict[str, Viewer] = {SECRET: ANN}
@@ -179,14 +183,6 @@ class DeskDouble(PeopleDouble):
             raise NotAllowed("That is not right.")
         await self._do("sign_in_passphrase", (kind, where))
         return self._session(kind)
-
-    async def sign_in_invitation(
-        self, code: str, *, name: str | None, passphrase: str, where: str
-    ) -> NewSession:
-        if code != INVITATION:
-            raise NotAllowed("That is not right.")
-        await self._do("sign_in_invitation", (name, passphrase, where))
-        return self._session("page", passphrase_set=True)
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
         if words != " ".join(WORDS):

@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from web.desk import Viewer
+from sync.errors import NotAllowed
+from web.desk import NewSession, Viewer
 from web.people_views import InvitedView, PeopleView, PersonRow
 
 INVITATION = "ABCD-EFGH-IJKL-MNOP-QRST"
@@ -64,3 +65,12 @@ class PeopleDouble:
     async def consent(self, viewer: Viewer, node: str, *, accept: bool) -> PeopleView:
         await self._do("consent", (node, accept))
         return NOBODY
+
+    async def sign_in_invitation(
+        self, code: str, *, name: str | None, passphrase: str, where: str
+    ) -> NewSession:
+        if code != INVITATION:
+            raise NotAllowed("That is not right.")
+        await self._do("sign_in_invitation", (name, passphrase, where))
+        viewer = Viewer(session_id="session2", person="p2", name="Bob", role="member", kind="page")
+        return NewSession(secret="n" * 43, viewer=viewer, passphrase_set=True)

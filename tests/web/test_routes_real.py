@@ -17,6 +17,8 @@ PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
 
 FIRST = [(route.method, route.path) for route in ROUTES if route.access is Access.FIRST]
 ALONE = {
+    "set_standing": ((404, "not_found"), "no person"),
+    "standing_word": ((400, "invalid"), "does not read"),
     "join": ((502, "pairing_failed"), "Nothing waits for a code"),
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
     "release_machine": ((409, "conflict"), "only owner"),
@@ -51,6 +53,7 @@ class Scene:
     def target(self, route: Route) -> str:
         thing = self.ask if route.path.startswith("/api/asks") else self.wish["id"]
         thing = self.note if route.name == "mark" else thing
+        thing = "6b" * 32 if route.name == "remove_operator" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
         target = target.replace("{node}", "testbox").replace("{person}", "Ann")
@@ -93,6 +96,7 @@ class Scene:
             ],
             "pairing": self.person.ok("GET", "/api/pairing"),
             "people": self.person.ok("GET", "/api/people"),
+            "standing": self.person.ok("GET", "/api/standing"),
             "history": self.person.ok("GET", f"/api/asks/{self.ask}")["history"],
         }
 

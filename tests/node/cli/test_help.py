@@ -31,7 +31,17 @@ def commands(
 
 
 LEAVES = dict(commands(askmesh))
-GROUPS = ["", "rules", "agent", "sessions", "people", "node", "node address"]
+GROUPS = [
+    "",
+    "rules",
+    "agent",
+    "sessions",
+    "people",
+    "node",
+    "node address",
+    "standing",
+    "standing operator",
+]
 
 
 def options(command: click.Command) -> set[str]:

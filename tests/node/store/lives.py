@@ -8,6 +8,7 @@ from pathlib import Path
 from node.bridge.client import Refused
 from node.store import membership_tables, receive
 from node.store.transaction import Transaction
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.entry import NodeKey
 from sync.log.facts import (
     AskFacts,
@@ -27,6 +28,7 @@ from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 from tests.node.store.stores import Counted, SetTimes, found
 from tests.running import Person, RunningNode, node_in
+from tests.sync.decide.accounts import operator, told
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
@@ -129,10 +131,21 @@ def let_a_machine_come_and_go(home: Path) -> None:
     cut = [CutPoint(log=0, seq=7, hash=b"h" * 32)]
     gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
     transaction.append(EntryType.REMOVED, gone)
+    _a_word_on_the_account(transaction, owner)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
+    muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
+    transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
     connection.close()
+
+
+def _a_word_on_the_account(transaction: Transaction, owner: str) -> None:
+    """An operator says how the account of all stands."""
+    transaction.append(EntryType.OPERATOR, operator("billing", owner))
+    fleet, remedy = transaction.identity.fleet.hex(), "https://pay.example/"
+    word = told("billing", 1, "grace", fleet=fleet, remedy=remedy)
+    transaction.append(EntryType.STANDING, word)
 
 
 def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: str) -> None:
@@ -144,7 +157,16 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
         ),
     )
     fleet = transaction.identity.fleet
-    asked = AskFacts(number=1, kind="question", agent="c", session="s", project="p", created=1)
+    asked = AskFacts(
+        number=1,
+        kind="question",
+        agent="c",
+        session="s",
+        project="p",
+        created=1,
+        escalate_at=5,
+        escalate_to="admin",
+    )
     text = pack_text(SALT, AskText(title="There?"))
     ask = entry(by=other, facts=pack_facts(asked), text=text, fleet=fleet)
     said = VoteFacts(

@@ -19,6 +19,8 @@ TYPES: dict[type[say.Statement], EntryType] = {
     say.SpeaksForFacts: EntryType.SPEAKS_FOR,
     say.RulesFacts: EntryType.RULES,
     say.ConsentFacts: EntryType.CONSENT,
+    say.OperatorFacts: EntryType.OPERATOR,
+    say.StandingFacts: EntryType.STANDING,
 }
 
 
@@ -53,6 +55,7 @@ class Machine:
             seq=self.seq,
             type=TYPES[type(facts)].value,
             facts=signed,
+            fleet=FLEET,
         )
         self.known[one.hash] = one
         return one
@@ -68,6 +71,7 @@ class Machine:
 
 
 FOUNDER = node_of("home")
+FLEET = b"f" * 16
 
 
 def genesis(name: str = "home") -> say.GenesisFacts:

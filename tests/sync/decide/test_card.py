@@ -67,6 +67,8 @@ def closings() -> list[CardFacts]:
                 use_by=use_by if by_vote and kind is Kind.APPROVAL else None,
             )
             found += after(closed)
+            if outcome in (Outcome.DENIED, Outcome.DECLINED):
+                found += after(msgspec.structs.replace(closed, unclear=True))
     return found
 
 
