@@ -27,7 +27,7 @@ from node.desk.votes import (
 from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
-from sync.decide.card import own_agent
+from sync.decide.card_open import own_agent
 from sync.decide.card_state import GONE, HomeState
 from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void

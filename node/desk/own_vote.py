@@ -9,7 +9,7 @@ import msgspec
 from node.desk.rows import AskRow
 from node.desk.votes import COUNTED_FROM, counting_votes
 from sync.decide.ask import AskState
-from sync.decide.card import CardFacts
+from sync.decide.card_facts import CardFacts
 from sync.decide.people import Person
 from sync.decide.quorum import beside, counted, latest
 from sync.decide.vote import Decision, Ruling

@@ -18,7 +18,8 @@ from node.desk.votes import COUNTED_FROM, allows, final_votes
 from node.store import erasing
 from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import Card, CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import Card, CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.vote import Ruling

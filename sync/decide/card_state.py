@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+import msgspec
+
 
 class HomeState(Enum):
     """How the home of an ask stands, as this machine knows it."""
@@ -24,6 +26,27 @@ REACHED = frozenset({HomeState.HERE, HomeState.CONNECTED})
 """States in which an answer is on its way; in the others it is kept."""
 GONE = frozenset({HomeState.REMOVED, HomeState.MUST_REJOIN})
 """States in which no answer can arrive any more."""
+
+
+class Tone(Enum):
+    """What a mark means to who can see colours; nobody has to."""
+
+    ACT = "act"
+    WAIT = "wait"
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    QUIET = "quiet"
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """How a state is told at a glance."""
+
+    sign: str
+    """One character, another one for each state: it says as much as the colour."""
+    word: str
+    """Two or three words; what a screen reader says."""
+    tone: Tone
 
 
 class CardState(Enum):

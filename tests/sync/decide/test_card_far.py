@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import CardFacts
 from sync.decide.card_state import (
     EITHER_STATES,
     GONE,
