@@ -68,6 +68,19 @@ ALONE = {
     "POST /api/rejoining": (409, "history is whole"),
 }
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
+FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("POST", "/api/leaving"): ("/api/leaving", {}),
+    ("DELETE", "/api/restored"): ("/api/restored", {}),
+    ("POST", "/api/hold"): ("/api/hold", {}),
+    ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+    ("DELETE", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
+    ("PUT", "/api/machines/{node}/consent"): (f"{MACHINE}/consent", {"accept": True}),
+    ("POST", "/api/invitations"): ("/api/invitations", {"name": "Eve", "role": "owner"}),
+    ("DELETE", "/api/invitations/{id}"): ("/api/invitations/abcd", {}),
+    ("PUT", "/api/people/{person}/role"): ("/api/people/Ann/role", {"role": "viewer"}),
+    ("DELETE", "/api/people/{person}"): ("/api/people/Ann", {}),
+}
+"""What an agent would do to people and to the machine, if it could."""
 
 
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
@@ -106,19 +119,10 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
         ("PUT", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
-        ("DELETE", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
-        ("PUT", "/api/machines/{node}/consent"): (f"{MACHINE}/consent", {"accept": True}),
-        ("POST", "/api/invitations"): ("/api/invitations", {"name": "Eve", "role": "owner"}),
-        ("DELETE", "/api/invitations/{id}"): ("/api/invitations/abcd", {}),
-        ("PUT", "/api/people/{person}/role"): ("/api/people/Ann/role", {"role": "viewer"}),
-        ("DELETE", "/api/people/{person}"): ("/api/people/Ann", {}),
+        **FIXED,
         ("DELETE", "/api/machines/{node}"): (MACHINE, {}),
         ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
         ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
-        ("POST", "/api/leaving"): ("/api/leaving", {}),
-        ("DELETE", "/api/restored"): ("/api/restored", {}),
-        ("POST", "/api/hold"): ("/api/hold", {}),
-        ("POST", "/api/rejoining"): ("/api/rejoining", {}),
     }
 
 

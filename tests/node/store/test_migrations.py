@@ -257,11 +257,11 @@ def test_a_session_keeps_the_name_it_had_before_names_were_kept(tmp_path: Path) 
     migrate(connection, now=1)
     connection.execute("DROP TABLE agent_name")
     connection.execute("DROP TABLE hidden_call")
-    connection.execute("DELETE FROM migration WHERE name = '0011-gate'")
+    connection.execute("DELETE FROM migration WHERE name = '0007-deciding'")
     connection.execute(
         "INSERT INTO agent_session (id, agent, project, started, last_heard)"
         " VALUES ('s', 'bot', 'shop', 1, 1)"
     )
-    assert migrate(connection, now=2) == ["0011-gate"]
+    assert migrate(connection, now=2) == ["0007-deciding"]
     assert connection.execute("SELECT * FROM agent_name").fetchall() == [("s", "bot")]
     assert connection.execute("SELECT * FROM hidden_call").fetchall() == []
