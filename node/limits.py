@@ -222,6 +222,15 @@ PASSPHRASE_CHARACTERS_MAX: Final = 256
 WAITING_SIGN_INS: Final = 8
 """Sign-ins by six digits that may wait at one time; more would be an attack."""
 
+INVITATION_MS: Final = 30 * 60_000
+"""Long enough to walk over and type a code; a code that lies about is worth nothing soon."""
+
+INVITATION_TRIES: Final = 3
+"""Wrong ones that burn an invitation: a mistyped code is typed again, not guessed."""
+
+INVITATIONS: Final = 16
+"""That may wait at one time on one machine."""
+
 RECOVERY_BANNER_MS: Final = 7 * 24 * 3_600_000
 """Everyone who looks within a week must learn that the recovery words were used."""
 

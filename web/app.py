@@ -17,6 +17,7 @@ from web.guard import REPLY_HEADERS
 from web.hello import HelloRoutes
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES
 from web.machines import MachineRoutes
+from web.people import PeopleRoutes
 from web.replies import ROUTE, Handler, refuse
 from web.routes import ROUTES
 from web.rules import Check, RulesRoutes
@@ -44,6 +45,7 @@ def make_app(
         **RulesRoutes(desk, check_rules).handlers(),
         **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
+        **PeopleRoutes(desk).handlers(),
     }
     application = web.Application(
         client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES),

@@ -11,6 +11,7 @@ import msgspec
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
+from web.people_desk import PeopleDesk
 from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
@@ -147,9 +148,21 @@ class Desk(Protocol):
         ...
 
     async def sign_in_passphrase(
-        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+        self,
+        passphrase: str,
+        *,
+        kind: Literal["page", "terminal"],
+        where: str,
+        person: str | None = None,
     ) -> NewSession:
-        """Raises `NotAllowed` when wrong, `TooMany` after five wrong tries in a minute."""
+        """Raises `NotAllowed` when wrong, `TooMany` after five wrong tries in a minute.
+
+        Raises `Invalid` when it is that of several people and `person` (id or name) is None.
+        """
+        ...
+
+    async def signers(self) -> list[str]:
+        """Names of those who sign in here by passphrase; empty unless they are several."""
         ...
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
@@ -175,8 +188,13 @@ class Desk(Protocol):
         """The waiting sign-ins, without digits."""
         ...
 
-    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
-        """Approve by the digits shown on the new place; 3 tries, then refused."""
+    async def approve_sign_in(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, person: str | None = None
+    ) -> SignIn:
+        """Approve by the digits shown on the new place; 3 tries, then refused.
+
+        `person`: someone else, who was given that machine and has never signed in. Owners only.
+        """
         ...
 
     async def sessions(self, viewer: Viewer) -> list[SessionRow]:
@@ -360,5 +378,5 @@ class AccountsDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
+class NodeDesk(Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

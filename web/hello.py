@@ -35,6 +35,7 @@ class HelloRoutes:
                 version=self._desk.version,
                 signed_in=await self._door.viewer(request) is not None,
                 person=None if has_person else _user(),
+                persons=await self._desk.signers() if has_person else [],
             )
         )
 

@@ -48,13 +48,18 @@ class Nothing(Taken, frozen=True, kw_only=True):
 
 
 class SignInProof(Taken, frozen=True, kw_only=True):
-    """One of: the first-run token with a name, a passphrase, the recovery words."""
+    """One of: the first-run token with a name, a passphrase, an invitation, recovery words."""
 
     token: Secret | None = None
     name: Name | None = None
-    """With a token: how the first person is called."""
+    """With a token or an invitation: how the new person is called."""
     passphrase: Secret | None = None
-    """Alone: the one in force. With a token: the one to set, or null to have none."""
+    """Alone: the one in force. With a token: the one to set, or null to have none. With an
+    invitation: the one to set."""
+    invitation: Code | None = None
+    """The code that whoever invites was shown."""
+    person: Person | None = None
+    """With a passphrase in force, where several people sign in here: the id or name of one."""
     recovery: Secret | None = None
     kind: Literal["page", "terminal"] = "page"
     """`terminal`: for one command; only with a passphrase."""
@@ -66,6 +71,9 @@ class Digits(Taken, frozen=True, kw_only=True):
     """The six digits of a sign-in."""
 
     digits: SixDigits
+    person: Person | None = None
+    """Where it is approved: whom to sign in, on a machine that was given to someone who has
+    never signed in; null: who approves."""
 
 
 class NewPassphrase(Taken, frozen=True, kw_only=True):
@@ -110,6 +118,26 @@ class MachinePerson(Taken, frozen=True, kw_only=True):
     person: Person
 
 
+class Inviting(Taken, frozen=True, kw_only=True):
+    """Whom to invite: to this machine, or to a new one that is to be paired."""
+
+    name: Name
+    role: Literal["owner", "admin", "member", "viewer"]
+    where: Literal["here", "machine"] = "here"
+
+
+class NewRole(Taken, frozen=True, kw_only=True):
+    """What a person is from now on."""
+
+    role: Literal["owner", "admin", "member", "viewer"]
+
+
+class Agreeing(Taken, frozen=True, kw_only=True):
+    """Whether the machine is yours."""
+
+    accept: bool
+
+
 class MachineAddress(Taken, frozen=True, kw_only=True):
     """Where a machine can be reached: `host:port`."""
 
@@ -134,6 +162,8 @@ class Hello(Given, frozen=True, kw_only=True):
     """Whether this request came with a session."""
     person: str | None = None
     """A name to propose to the first person; none once there is one."""
+    persons: list[str] = []
+    """Names of those who sign in here by passphrase, where they are several."""
 
 
 class SignedIn(Given, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from web.attention_routes import ATTENTION
 from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
+from web.people_routes import PEOPLE
 from web.route import Access, Route
 from web.together_routes import TOGETHER
 from web.views import (
@@ -63,7 +64,7 @@ _SIGN_IN: Final = (
         name="sign_in",
         method="POST",
         path="/api/session",
-        summary="Sign in: by the first-run token, the passphrase or the recovery words.",
+        summary="Sign in: by first-run token, passphrase, invitation or recovery words.",
         access=Access.PUBLIC,
         grants=True,
         takes=messages.SignInProof,
@@ -250,6 +251,7 @@ ROUTES: Final = (
     *_RULES,
     *ACCOUNTS,
     *MACHINES,
+    *PEOPLE,
 )
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)

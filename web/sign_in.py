@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from sync.errors import Invalid, NotFound, TooMany
-from web.desk import Desk, NewSession, SignIn
+from web.desk import NewSession, NodeDesk, SignIn
 from web.guard import halves
 from web.limits import ID_CHARACTERS, SESSION_COOKIE_S, SIGN_INS_AT_ONCE
 from web.messages import (
@@ -32,7 +32,7 @@ from web.views import Me
 class SignInRoutes:
     """Becoming a signed-in person, and ending that."""
 
-    def __init__(self, desk: Desk, cookie: str) -> None:
+    def __init__(self, desk: NodeDesk, cookie: str) -> None:
         self._desk = desk
         self._cookie = cookie
         self._turn = asyncio.Lock()
@@ -69,8 +69,12 @@ class SignInRoutes:
             )
         if proof.recovery is not None:
             return await self._desk.sign_in_recovery(proof.recovery, where=where)
+        if proof.invitation is not None:
+            return await self._desk.sign_in_invitation(
+                proof.invitation, name=proof.name, passphrase=proof.passphrase or "", where=where
+            )
         return await self._desk.sign_in_passphrase(
-            proof.passphrase or "", kind=proof.kind, where=where
+            proof.passphrase or "", kind=proof.kind, where=where, person=proof.person
         )
 
     @contextlib.asynccontextmanager
@@ -107,8 +111,10 @@ class SignInRoutes:
 
     async def approve(self, request: web.Request) -> web.StreamResponse:
         """Approve a sign-in by the digits it shows."""
-        digits = (await body(request, Digits)).digits
-        approved = self._desk.approve_sign_in(request[VIEWER], _named(request), digits)
+        typed = await body(request, Digits)
+        approved = self._desk.approve_sign_in(
+            request[VIEWER], _named(request), typed.digits, person=typed.person
+        )
         return reply(_shown(await carried_through(approved)))
 
     async def set_passphrase(self, request: web.Request) -> web.StreamResponse:
@@ -172,20 +178,28 @@ def check_one_proof(proof: SignInProof) -> None:
         for way, given in (
             ("token", proof.token is not None),
             ("recovery", proof.recovery is not None),
-            # Beside a token it is not a proof but the passphrase to set.
-            ("passphrase", proof.passphrase is not None and proof.token is None),
+            ("invitation", proof.invitation is not None),
+            # Beside these it is not a proof but the passphrase to set.
+            (
+                "passphrase",
+                proof.passphrase is not None and proof.token is None and proof.invitation is None,
+            ),
         )
         if given
     ]
     if len(ways) != 1:
         raise Invalid(
             "Sign in by one thing.",
-            hint="Send a token, a passphrase or the recovery words.",
+            hint="Send a token, a passphrase, an invitation or the recovery words.",
         )
     if proof.kind == "terminal" and ways != ["passphrase"]:
         raise Invalid("A terminal signs in by passphrase only.")
-    if proof.name is not None and ways != ["token"]:
-        raise Invalid("A name is given with the first-run token only.")
+    if proof.name is not None and ways not in (["token"], ["invitation"]):
+        raise Invalid("A name is given with the first-run token or an invitation only.")
+    if proof.person is not None and ways != ["passphrase"]:
+        raise Invalid("Who you are is said with a passphrase only.")
+    if ways == ["invitation"] and not proof.passphrase:
+        raise Invalid("An invitation needs a passphrase to set.", hint="Choose one.")
 
 
 def _named(request: web.Request) -> str:

@@ -40,6 +40,8 @@ COMMANDS: Final = {
     "rules": "node.cli.rules:rules",
     "standing": "node.cli.standing:standing",
     "sessions": "node.cli.sessions:sessions",
+    "people": "node.cli.people:people",
+    "recover": "node.cli.recover:recover",
     "node": "node.cli.node_group:node",
     "agent": "node.cli.agent:agent",
     "mcp": "node.cli.agent:mcp",

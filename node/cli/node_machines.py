@@ -40,7 +40,7 @@ def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) ->
     """Say whose machine it is: what PERSON answers there will count. For owners.
 
     NAME is the machine's name or id; PERSON is a name. Somebody who has a machine
-    already does this on that machine.
+    already has to agree from it: askmesh people agree.
 
     Example: askmesh node assign studio Ann
     """

@@ -66,12 +66,12 @@ def pair(place: Place, *, code: str | None, host: str | None, yes: bool, as_json
             hint="To use the code that another machine shows, run: askmesh node join",
             code="not_allowed",
         )
-    with Terminal() as terminal, signed_in(place, terminal) as page, _withdrawn(page):
+    with Terminal() as terminal, signed_in(place, terminal) as page, withdrawn(page):
         _show_and_wait(place, terminal, page, as_json=as_json)
 
 
 @contextlib.contextmanager
-def _withdrawn(page: Page) -> Iterator[None]:
+def withdrawn(page: Page) -> Iterator[None]:
     """Take the code away when nobody waits any longer: Ctrl-C, a closed window, a broken link."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -92,19 +92,27 @@ def _withdraw(page: Page) -> None:
 
 def _show_and_wait(place: Place, terminal: Terminal, page: Page, *, as_json: bool) -> None:
     view = page.post("pairing", body={})["pairing"]
-    end = time.monotonic() + (view["expires"] - int(place.node()["now"])) / 1000
-    terminal.show(_code_lines(view))
     if as_json:
         _print_line(view)
-    view = _wait(terminal, page, view, end)
-    if view["state"] != "paired":
-        raise Stop(view["sentence"], hint=_again(view), code=_code_of(view))
+    view = show_and_wait(place, terminal, page, view)
     if as_json:
         _print_line(view)
         return
     click.echo(visible_line(view["sentence"]))
     name = visible_line(view["machine"]["name"]) if view["machine"] else "NAME"
     click.echo(f"Say whose machine it is: askmesh node assign {name} PERSON")
+
+
+def show_and_wait(
+    place: Place, terminal: Terminal, page: Page, view: dict[str, Any]
+) -> dict[str, Any]:
+    """Show a code that was just made until it was used; how it ended. Raises `Stop`."""
+    end = time.monotonic() + (view["expires"] - int(place.node()["now"])) / 1000
+    terminal.show(_code_lines(view))
+    view = _wait(terminal, page, view, end)
+    if view["state"] != "paired":
+        raise Stop(view["sentence"], hint=_again(view), code=_code_of(view))
+    return view
 
 
 def _wait(terminal: Terminal, page: Page, view: dict[str, Any], end: float) -> dict[str, Any]:

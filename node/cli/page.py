@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from node.bridge.client import NodeAway, Refused
+from web.guard import KEY_HEADER
 
 REPLY_S: Final = 45.0
 """A vote may wait 30 s for its ruling."""
@@ -20,6 +21,8 @@ class Page:
         self.port = port
         self._timeout = timeout
         self._cookie = ""
+        self._key = ""
+        """The other half of a page session's secret."""
 
     def get(self, *path: str) -> dict[str, Any]:
         """Read one object, e.g. `get("asks", id)` of `/api/asks/{id}`."""
@@ -45,6 +48,8 @@ class Page:
             headers["Content-Type"] = "application/json"
         if self._cookie:
             headers["Cookie"] = self._cookie
+        if self._key:
+            headers[KEY_HEADER] = self._key
         address = "/".join(("/api", *(quote(part, safe="") for part in path)))
         data = None if body is None else json.dumps(body).encode()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=self._timeout)
@@ -58,7 +63,10 @@ class Page:
             raise NodeAway(sentence) from error
         finally:
             connection.close()
-        return _object_of(reply.status, content)
+        found = _object_of(reply.status, content)
+        if path == ("session",):
+            self._key = str(found.get("key") or "")
+        return found
 
     def _keep_cookie(self, reply: http.client.HTTPResponse) -> None:
         for line in reply.headers.get_all("Set-Cookie") or []:

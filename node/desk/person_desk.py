@@ -96,10 +96,20 @@ class PersonDesk:
         return await self._sign_ins.first(token, name=name, passphrase=passphrase, where=where)
 
     async def sign_in_passphrase(
-        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+        self,
+        passphrase: str,
+        *,
+        kind: Literal["page", "terminal"],
+        where: str,
+        person: str | None = None,
     ) -> NewSession:
         """By passphrase."""
-        return await self._sign_ins.by_passphrase(passphrase, kind=kind, where=where)
+        return await self._sign_ins.by_passphrase(passphrase, kind=kind, where=where, who=person)
+
+    async def signers(self) -> list[str]:
+        """Who signs in here by passphrase, where they are several."""
+        found = await self._context.reader.run(persons.with_passphrase)
+        return [name for _, name, _, _ in found] if len(found) > 1 else []
 
     async def sign_in_recovery(self, words: str, *, where: str) -> NewSession:
         """By recovery words."""
@@ -121,9 +131,11 @@ class PersonDesk:
         """What waits."""
         return await self._sign_ins.waiting()
 
-    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+    async def approve_sign_in(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, person: str | None = None
+    ) -> SignIn:
         """Approve by digits."""
-        return await self._sign_ins.approve(viewer, sign_in_id, digits)
+        return await self._sign_ins.approve(viewer, sign_in_id, digits, guest=person)
 
     async def sessions(self, viewer: Viewer) -> list[SessionRow]:
         """The viewer's places."""

@@ -39,6 +39,14 @@ def speaks_for(connection: sqlite3.Connection, node: str, person: str) -> bool:
     return row is not None and bool(row[0])
 
 
+def with_passphrase(connection: sqlite3.Connection) -> list[tuple[str, str, bytes, bytes]]:
+    """Return who signs in here by passphrase: id, name, salt and hash."""
+    return connection.execute(
+        "SELECT passphrase.person, name, salt, hash FROM passphrase"
+        " JOIN person ON person.id = passphrase.person WHERE NOT ended ORDER BY name, person.id"
+    ).fetchall()
+
+
 def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, str | None]:
     """Return how many persons could answer now, and why nobody could.
 

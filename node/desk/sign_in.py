@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from node import limits
-from node.desk import persons
+from node.desk import persons, recovering
 from node.desk.context import Context
 from node.desk.passphrase import SALT_BYTES, Tries, check_new, digest, same
 from node.desk.post import NoPost, Post
@@ -60,7 +60,7 @@ class SignIns:
         self._first = None if first_token is None else sha256(first_token.encode())
         self._first_until = context.clock.now() + limits.SIGN_IN_FIRST_MS
         self._told: str | None = None
-        self._tries = Tries(time.monotonic)
+        self.tries = Tries(time.monotonic)
         self.wishes = Wishes(context)
         self.far = FarSignIns(context, self.wishes, post or NoPost(), self._announce)
 
@@ -157,78 +157,72 @@ class SignIns:
             self._make_owner(transaction, person, " ".join(name.split()))
             if hashed is not None:
                 transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
-            return self._session(transaction, person, "page", where)
+            return self.open_session(transaction, person, "page", where)
 
         session = await self.context.writer.run("first_sign_in", job)
         self._first = None
         return msgspec.structs.replace(session, passphrase_set=hashed is not None)
 
-    async def by_passphrase(self, passphrase: str, *, kind: Place, where: str) -> NewSession:
-        """Sign in by passphrase; every wrong one takes the same time."""
-        self._tries.check()
-        known = await self.context.reader.run(
-            lambda connection: connection.execute(
-                "SELECT passphrase.person, salt, hash FROM passphrase"
-                " JOIN person ON person.id = passphrase.person WHERE NOT ended"
-            ).fetchall()
-        )
-        found: str | None = None
-        for person, salt, stored in known or [(None, bytes(SALT_BYTES), bytes(32))]:
-            if await asyncio.to_thread(same, passphrase, salt, stored) and person:
-                found = person
-        if found is None:
-            raise self._tries.wrong()
-        person = found
+    async def by_passphrase(
+        self, passphrase: str, *, kind: Place, where: str, who: str | None = None
+    ) -> NewSession:
+        """Sign in by passphrase; every wrong one takes the same time.
+
+        Raises `Invalid` when it is that of several people and `who` (id or name) is None.
+        """
+        self.tries.check()
+        known = [
+            (person, salt, stored)
+            for person, name, salt, stored in await self.context.reader.run(persons.with_passphrase)
+            if who is None or who == person or who.strip().casefold() == name.casefold()
+        ]
+        fits = [
+            person
+            for person, salt, stored in known or [("", bytes(SALT_BYTES), bytes(32))]
+            if await asyncio.to_thread(same, passphrase, salt, stored) and person
+        ]
+        if not fits:
+            raise self.tries.wrong()
+        if len(fits) > 1:
+            raise Invalid(
+                "Several people have this passphrase here.", hint="Say who you are as well."
+            )
         return await self.context.writer.run(
-            "sign_in", lambda transaction: self._session(transaction, person, kind, where)
+            "sign_in", lambda job: self.open_session(job, fits[0], kind, where)
         )
 
     async def by_recovery(self, words: str, *, where: str) -> NewSession:
         """Use the recovery words: ends all sessions and withdraws open approvals."""
-        self._tries.check()
+        self.tries.check()
         try:
             key = recovery_from_words(words)
         except Invalid:
-            raise self._tries.wrong() from None
+            raise self.tries.wrong() from None
 
         def job(transaction: Transaction) -> NewSession | None:
-            stored = transaction.row("SELECT recovery_key FROM node WHERE recovery_key NOT NULL")
-            if stored is None or not hmac.compare_digest(key.public, bytes(stored[0])):
-                return None
-            owner = transaction.row(
-                "SELECT id FROM person JOIN speaks_for ON speaks_for.person = person.id"
-                " WHERE role = 'owner' AND NOT ended AND live AND node = ? ORDER BY at LIMIT 1",
-                transaction.identity.name,
-            )
+            owner = recovering.recover(transaction, key)
             if owner is None:
-                raise NotAllowed(
-                    "This machine speaks for no owner, so nothing could be done from here.",
-                    hint="Use the words on a machine of an owner.",
-                )
-            transaction.run("DELETE FROM person_session")
-            transaction.run("DELETE FROM passphrase WHERE person = ?", owner[0])
-            transaction.keep("recovered", str(transaction.now).encode())
+                return None
             self._recovered(transaction)
-            transaction.change("people", owner[0])
-            return self._session(transaction, owner[0], "page", where)
+            return self.open_session(transaction, owner, "page", where)
 
         session = await self.context.writer.run("recover", job)
         if session is None:
-            raise self._tries.wrong()
+            raise self.tries.wrong()
         self.wishes.clear()
         return session
 
     async def set_passphrase(self, viewer: Viewer, passphrase: str, *, old: str | None) -> None:
         """Set the viewer's passphrase; whoever found an open page must not be able to."""
         check_new(passphrase)
-        self._tries.check()
+        self.tries.check()
         stored = await self.context.reader.run(
             lambda connection: connection.execute(
                 "SELECT salt, hash FROM passphrase WHERE person = ?", (viewer.person,)
             ).fetchone()
         )
         if stored is not None and not await asyncio.to_thread(same, old or "", *stored):
-            raise self._tries.wrong()
+            raise self.tries.wrong()
         salt = self.context.random(SALT_BYTES)
         hashed = await asyncio.to_thread(digest, passphrase, salt)
         await self.context.writer.run(
@@ -261,7 +255,7 @@ class SignIns:
         self.wishes.drop(sign_in_id)
         return await self.context.writer.run(
             "sign_in",
-            lambda transaction: self._session(transaction, person, "page", wish.where),
+            lambda transaction: self.open_session(transaction, person, "page", wish.where),
         )
 
     async def waiting(self) -> list[SignIn]:
@@ -269,10 +263,14 @@ class SignIns:
         own = [self.wishes.shown(name, wish) for name, wish in self.wishes.waiting().items()]
         return own + self.far.waiting()
 
-    async def approve(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+    async def approve(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, guest: str | None = None
+    ) -> SignIn:
         """Approve by the digits shown on the new place; three tries, then refused."""
         if sign_in_id in self.far:
-            return await self.far.approve(viewer, sign_in_id, digits)
+            return await self.far.approve(viewer, sign_in_id, digits, guest=guest)
+        if guest is not None:
+            raise Invalid("Someone new signs in here by an invitation.")
         if not await self.wishes.stands(viewer.person):
             raise NotAllowed(
                 "This machine does not speak for you.",
@@ -355,9 +353,10 @@ class SignIns:
         )
         transaction.change("people", person)
 
-    def _session(
+    def open_session(
         self, transaction: Transaction, person: str, kind: Place, where: str
     ) -> NewSession:
+        """Make a session of a person who proved to be them. Raises `NotAllowed`."""
         known = persons.everyone(transaction.connection).get(person)
         if known is None or not may(known, Act.SEE):
             raise NotAllowed("This person may not sign in.")
@@ -373,6 +372,8 @@ class SignIns:
             transaction.now,
             transaction.now,
         )
+        if not transaction.value(f"came {person}"):
+            transaction.keep(f"came {person}", b"1")
         transaction.change("people", person)
         viewer = Viewer(
             session_id=session,

@@ -10,6 +10,7 @@ import base64
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -20,8 +21,9 @@ from node.desk.context import Context
 from node.desk.post import Post
 from node.desk.sign_in_digits import Wishes
 from node.store.transaction import Transaction
-from sync.errors import AskmeshError, Conflict, NotAllowed, TooMany
-from sync.log.facts import SpeaksForFacts
+from sync.decide.people import Act, may
+from sync.errors import AskmeshError, Conflict, NotAllowed, NotFound, TooMany
+from sync.log.facts import ConsentFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
 from sync.log.names import node_bytes
 from web.desk import SignIn, Viewer
@@ -63,6 +65,8 @@ class ApproveBody(Body, frozen=True, kw_only=True):
 
     digits: str
     person: str
+    guest: str | None = None
+    """Whom the digits sign in instead: someone new, whose only machine this is."""
 
 
 class ResultBody(Body, frozen=True, kw_only=True):
@@ -120,8 +124,11 @@ class FarSignIns:
         try:
             if not await self._speaks(sender, said.person):
                 raise NotAllowed("That machine does not speak for this person.")
-            here = await self._wishes.stands(said.person)
-            self._wishes.approve(said.id, said.digits, said.person)
+            if said.guest is not None:
+                await self._check_guest(said.person, said.guest)
+            whom = said.guest or said.person
+            here = await self._wishes.stands(whom)
+            self._wishes.approve(said.id, said.digits, whom)
             state = "approved" if here else "consent"
             result = ResultBody(id=said.id, state=state)
         except AskmeshError as error:
@@ -132,6 +139,35 @@ class FarSignIns:
         if said.id in self._wishes and said.id not in self._wishes.waiting():
             await self.over(said.id)
             await self._announce()
+
+    async def _check_guest(self, owner: str, guest: str) -> None:
+        """Who has been here before signs in by themself, and no owner in their place."""
+        here = self._context.identity.name
+
+        def check(connection: sqlite3.Connection) -> bool:
+            nodes = [
+                node
+                for (node,) in connection.execute(
+                    "SELECT node FROM speaks_for WHERE person = ? AND live", (guest,)
+                )
+            ]
+            came = connection.execute(
+                "SELECT 1 FROM passphrase WHERE person = ?1 UNION SELECT 1 FROM person_session"
+                " WHERE person = ?1 UNION SELECT 1 FROM local WHERE name = 'came ' || ?1",
+                (guest,),
+            ).fetchone()
+            return (
+                may(persons.everyone(connection).get(owner), Act.PEOPLE)
+                and nodes == [here]
+                and came is None
+            )
+
+        if not await self._context.reader.run(check):
+            raise NotAllowed(
+                "They have signed in before, or it is not their only machine, or you are no"
+                " owner: nobody else can sign them in.",
+                hint="They type the digits where they are signed in.",
+            )
 
     async def _speaks(self, node: str, person: str) -> bool:
         return await self._context.reader.run(
@@ -156,7 +192,9 @@ class FarSignIns:
         self._drop_old()
         return name in self._far
 
-    async def approve(self, viewer: Viewer, name: str, digits: str) -> SignIn:
+    async def approve(
+        self, viewer: Viewer, name: str, digits: str, *, guest: str | None = None
+    ) -> SignIn:
         """Send the digits to the machine that shows them; it decides.
 
         Raises `NotAllowed` when it refuses, `Conflict` when it does not answer.
@@ -164,11 +202,14 @@ class FarSignIns:
         far = self._far[name]
         if _DIGITS.match(digits) is None:
             raise NotAllowed("These are not six digits.", hint="Type the digits shown there.")
-        result = await self._ask(far, digits, viewer.person)
+        whom = (
+            None if guest is None else await self._context.reader.run(partial(_person, who=guest))
+        )
+        result = await self._ask(far, digits, viewer.person, whom)
         if result.state == "refused":
             raise NotAllowed(result.sentence or "It was refused there.", hint=result.hint)
         self._far.pop(name, None)
-        if result.state == "consent":
+        if result.state == "consent" and whom is None:
             await self._context.writer.run("consent", lambda job: consent(job, viewer, far.node))
         await self._announce()
         return SignIn(
@@ -180,14 +221,14 @@ class FarSignIns:
             state="approved",
         )
 
-    async def _ask(self, far: _Far, digits: str, person: str) -> ResultBody:
+    async def _ask(self, far: _Far, digits: str, person: str, guest: str | None) -> ResultBody:
         key = (far.node, far.id)
         if key in self._asked:
             raise TooMany("These digits are being checked already.", hint="Wait a moment.")
         future = asyncio.get_running_loop().create_future()
         self._asked[key] = future
         try:
-            body = ApproveBody(id=far.id, digits=digits, person=person)
+            body = ApproveBody(id=far.id, digits=digits, person=person, guest=guest)
             if not await self._send(far.node, APPROVE, body):
                 raise Conflict(f"{far.machine} cannot be reached now; nothing was approved.")
             return await asyncio.wait_for(future, limits.SIGN_IN_ANSWER_S)
@@ -274,6 +315,15 @@ def _read(kind: type[BodyType], body: Any) -> BodyType | None:  # noqa: ANN401 -
     return read if _NAME.match(read.id) else None
 
 
+def _person(connection: sqlite3.Connection, who: str) -> str:
+    """Return the id of a living person by id or name. Raises `NotFound`."""
+    for person in persons.everyone(connection).values():
+        named = who.strip().casefold() == person.name.casefold()
+        if not person.ended and (person.id == who or named):
+            return person.id
+    raise NotFound(f"There is no person {who[:80]!r}.")
+
+
 def _member(connection: sqlite3.Connection, node: str) -> str | None:
     """Return the name of a member, None for any other node."""
     row = connection.execute(
@@ -290,6 +340,30 @@ def consent(transaction: Transaction, viewer: Viewer, node: str) -> None:
     connection = transaction.connection
     if persons.speaks_for(connection, node, viewer.person):
         return
+    named = transaction.row(
+        "SELECT entry FROM naming WHERE node = ? AND person = ?", node, viewer.person
+    )
+    if named is not None:
+        transaction.append(
+            EntryType.CONSENT,
+            ConsentFacts(
+                node=node_bytes(node), person=viewer.person, named=named[0], at=transaction.now
+            ),
+        )
+    else:
+        _state_own(transaction, viewer, node)
+    if not persons.speaks_for(connection, node, viewer.person):
+        machine = _member(connection, node) or "That machine"
+        raise NotAllowed(
+            f"The digits are right, but {machine} does not speak for you yet.",
+            hint=f"An owner has to say first that {machine} is yours; then sign in there again.",
+        )
+    transaction.change("people", viewer.person)
+    transaction.change("fleet", node)
+
+
+def _state_own(transaction: Transaction, viewer: Viewer, node: str) -> None:
+    """Name the machine and agree to it in one: what owners and admins may."""
     head = transaction.row(
         "SELECT head FROM speaks_for WHERE node = ? AND person = ?", node, viewer.person
     )
@@ -304,11 +378,3 @@ def consent(transaction: Transaction, viewer: Viewer, node: str) -> None:
             at=transaction.now,
         ),
     )
-    if not persons.speaks_for(connection, node, viewer.person):
-        machine = _member(connection, node) or "That machine"
-        raise NotAllowed(
-            f"The digits are right, but {machine} does not speak for you yet.",
-            hint=f"An owner has to say first that {machine} is yours; then sign in there again.",
-        )
-    transaction.change("people", viewer.person)
-    transaction.change("fleet", node)

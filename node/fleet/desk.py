@@ -9,12 +9,13 @@ from pathlib import Path
 from node.desk import holding
 from node.desk.answers import Answers
 from node.desk.context import Context
-from node.desk.person_desk import PersonDesk
 from node.desk.reading import Reading
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
-from node.fleet import addresses, joining, machines, rejoining, removal
+from node.fleet import addresses, joining, machines, people, rejoining, removal
+from node.fleet.invitations import Invitations
 from node.fleet.pairing import Pairings
+from node.fleet.people_desk import PeopleDesk
 from node.identity import next_key, settle_key
 from node.store.transaction import Transaction
 from node.whole import whole
@@ -54,7 +55,7 @@ class Fleet:
         self.privacy = privacy
 
 
-class NodeDesk(PersonDesk):
+class NodeDesk(PeopleDesk):
     """Persons only; agents have no way to reach it."""
 
     def __init__(
@@ -70,6 +71,7 @@ class NodeDesk(PersonDesk):
     ) -> None:
         super().__init__(context, reading=reading, answers=answers, sign_ins=sign_ins, rules=rules)
         self._pairings = pairings
+        self._invitations = Invitations(context, sign_ins, sign_ins.tries)
         self._fleet = fleet
         self._leaving = asyncio.Lock()
 
@@ -111,7 +113,7 @@ class NodeDesk(PersonDesk):
 
     async def assign(self, viewer: Viewer, node: str, person: str) -> FleetView:
         """Say whose machine it is."""
-        return await self._act("assign", lambda job: machines.assign(job, viewer, node, person))
+        return await self._act("assign", lambda job: people.assign(job, viewer, node, person))
 
     async def remove_machine(self, viewer: Viewer, node: str) -> FleetView:
         """Remove a machine."""

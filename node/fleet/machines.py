@@ -8,7 +8,7 @@ from node.desk import persons
 from node.store.transaction import Transaction
 from sync.decide.people import Act, Person, may
 from sync.errors import Conflict, Invalid, NotAllowed, NotFound
-from sync.log.facts import CutPoint, RemovedFacts, SpeaksForFacts
+from sync.log.facts import CutPoint, RemovedFacts
 from sync.log.kinds import EntryType
 from sync.log.names import SHORT, node_bytes
 from web.desk import Viewer
@@ -62,72 +62,10 @@ def check_may(connection: sqlite3.Connection, viewer: Viewer, act: Act) -> Perso
     person = persons.everyone(connection).get(viewer.person)
     if person is None or not may(person, act):
         who = "an owner" if act is Act.PEOPLE else "an owner or an admin"
+        if act is Act.SEE:
+            raise NotAllowed("You were removed from the fleet.")
         raise NotAllowed(f"Only {who} may do this.", hint=f"Ask {who} of the fleet.")
     return person
-
-
-def assign(transaction: Transaction, viewer: Viewer, node: str, who: str) -> None:
-    """State that a machine speaks for a person.
-
-    Raises `NotFound`, `NotAllowed`, and `Conflict` when it does already.
-    """
-    owner = acting(transaction, viewer, Act.PEOPLE)
-    machine = find(transaction.connection, node)
-    if machine.removed:
-        raise NotAllowed(f"{machine.name} was removed from the fleet.")
-    person = _person(transaction.connection, who)
-    if persons.speaks_for(transaction.connection, machine.id, person.id):
-        raise Conflict(f"{machine.name} speaks for {person.name} already.")
-    if person.id != owner.id:
-        others = _machines_of(transaction.connection, person.id)
-        if others:
-            raise NotAllowed(
-                f"{person.name} has a machine already ({', '.join(others)}): nobody else may"
-                f" let another one speak for {person.name}.",
-                hint=f"{person.name} does it there.",
-            )
-    head = transaction.row(
-        "SELECT head FROM speaks_for WHERE node = ? AND person = ?", machine.id, person.id
-    )
-    transaction.append(
-        EntryType.SPEAKS_FOR,
-        SpeaksForFacts(
-            node=node_bytes(machine.id),
-            person=person.id,
-            on=True,
-            replaces=None if head is None else head[0],
-            by=owner.id,
-            at=transaction.now,
-        ),
-    )
-    transaction.change("people", person.id)
-    transaction.change("fleet", machine.id)
-
-
-def _person(connection: sqlite3.Connection, who: str) -> Person:
-    living = [person for person in persons.everyone(connection).values() if not person.ended]
-    found = [
-        person
-        for person in living
-        if person.id == who.strip() or person.name.casefold() == who.strip().casefold()
-    ]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(person.name for person in living) or "nobody"
-    if found:
-        raise Invalid(f"Several persons are called {who[:80]!r}.", hint="Use the person's id.")
-    raise NotFound(f"There is no person {who[:80]!r}.", hint=f"In this fleet: {names}.")
-
-
-def _machines_of(connection: sqlite3.Connection, person: str) -> list[str]:
-    return [
-        name
-        for (name,) in connection.execute(
-            "SELECT node.name FROM speaks_for JOIN node ON node.id = speaks_for.node"
-            " WHERE person = ? AND live AND node.removed IS NULL ORDER BY node.name",
-            (person,),
-        )
-    ]
 
 
 def remove(transaction: Transaction, viewer: Viewer, node: str) -> Machine:

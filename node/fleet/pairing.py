@@ -5,6 +5,7 @@ the right to when the other machine has proved itself.
 """
 
 import asyncio
+import base64
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -12,7 +13,8 @@ from typing import Protocol
 import msgspec
 
 from node.desk.context import Context
-from node.fleet import addresses, admission, joining, welcome
+from node.fleet import addresses, admission, joining, people, welcome
+from node.fleet.people import Guest
 from node.store.transaction import Transaction
 from node.store.writer import Job
 from node.version import VERSION
@@ -86,10 +88,11 @@ class Pairings:
 
     # --- showing a code ---------------------------------------------------------------------
 
-    async def begin(self, viewer: Viewer) -> PairingView:
+    async def begin(self, viewer: Viewer, *, coming: Guest | None = None) -> PairingView:
         """Mint a code and wait for the other machine; a code that still waits is withdrawn.
 
-        Raises `NotAllowed`, and `Conflict` when no port can be had.
+        `coming`: who becomes a person with it, and whose machine it will be. Raises
+        `NotAllowed`, and `Conflict` when no port can be had.
         """
         async with self._minting:
             if self._deciding and self._listener is not None:
@@ -98,14 +101,14 @@ class Pairings:
                 "pairing", lambda job: admission.check_may_show(job, viewer)
             )
             await self.stop()
-            return await self._show(viewer)
+            return await self._show(viewer, coming)
 
-    async def _show(self, viewer: Viewer) -> PairingView:
+    async def _show(self, viewer: Viewer, coming: Guest | None) -> PairingView:
         code = new_code(self._context.random(RANDOM_BYTES))
         name = self._context.random(8).hex()
 
         async def admit(candidate: Candidate) -> Admission:
-            return await self._admit(viewer, fleet, candidate)
+            return await self._admit(viewer, fleet, candidate, coming)
 
         fleet = self._context.identity.fleet
         try:
@@ -169,7 +172,9 @@ class Pairings:
             alone=alone,
         )
 
-    async def _admit(self, viewer: Viewer, fleet: bytes, candidate: Candidate) -> Admission:
+    async def _admit(
+        self, viewer: Viewer, fleet: bytes, candidate: Candidate, coming: Guest | None
+    ) -> Admission:
         """Let a machine in that has proved to know the code. Raises what it is refused with."""
 
         def job(transaction: Transaction) -> welcome.Told:
@@ -182,6 +187,8 @@ class Pairings:
             # Named already: it was let in before, and broke off before it had stored that.
             if known is None:
                 admission.state_member(transaction, candidate, by=person.id)
+                if coming is not None:
+                    people.bring_in(transaction, coming, self._new_id(), node_name(candidate.node))
             admission.remember(transaction, candidate.node, candidate.host, candidate.port)
             return welcome.told(transaction.connection, fleet)
 
@@ -189,6 +196,9 @@ class Pairings:
         port = await self._paths().listen()
         told = await whole(self._admitted(job))
         return Admission(fleet=fleet, founder=told.founder, statements=told.statements, port=port)
+
+    def _new_id(self) -> str:
+        return base64.b32encode(self._context.random(10)).decode().rstrip("=").lower()
 
     async def _admitted(self, job: Job[welcome.Told]) -> welcome.Told:
         told = await self._context.writer.run("admit", job)

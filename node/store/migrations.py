@@ -130,6 +130,8 @@ def deciding(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR IGNORE INTO agent_name SELECT id, agent FROM agent_session")
     if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
         rebuild_in_place(connection)
+    # Whether they ever signed in here was not kept: so nobody is taken for new.
+    connection.execute("INSERT OR IGNORE INTO local SELECT 'came ' || id, x'31' FROM person")
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:

@@ -22,6 +22,7 @@ class Act(Enum):
     ANSWER = "answer"
     RULES = "apply rules"
     MACHINES = "pair and remove machines"
+    INVITE = "invite members"
     PEOPLE = "manage people"
     RECOVER = "recover"
     ERASE = "erase texts"
@@ -30,7 +31,7 @@ class Act(Enum):
 
 MAY: dict[Role, frozenset[Act]] = {
     Role.OWNER: frozenset(Act),
-    Role.ADMIN: frozenset({Act.SEE, Act.ANSWER, Act.RULES, Act.MACHINES}),
+    Role.ADMIN: frozenset({Act.SEE, Act.ANSWER, Act.RULES, Act.MACHINES, Act.INVITE}),
     Role.MEMBER: frozenset({Act.SEE, Act.ANSWER}),
     Role.VIEWER: frozenset({Act.SEE}),
 }
@@ -50,6 +51,14 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 def may(person: Person | None, act: Act) -> bool:
     """Whether this person may do this."""
     return person is not None and not person.ended and act in MAY[person.role]
+
+
+def gives(person: Person | None, of: Role | None) -> tuple[Role, ...]:
+    """Return the roles this person may give to one who has the role `of`, or is new."""
+    if may(person, Act.PEOPLE):
+        return tuple(Role)
+    low = (Role.MEMBER, Role.VIEWER)
+    return low if may(person, Act.INVITE) and (of is None or of in low) else ()
 
 
 def eligible(person: Person | None, role: str | None) -> bool:

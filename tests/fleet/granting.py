@@ -58,15 +58,27 @@ ALONE = {
     "PUT /api/standing": (403, "his own account"),
     "POST /api/joining": (502, "Nothing waits for a code"),
     f"PUT {MACHINE}/person": (409, "speaks for Ann already"),
+    f"DELETE {MACHINE}/person": (409, "only owner"),
+    f"PUT {MACHINE}/consent": (404, "Nobody asks whether"),
+    "PUT /api/people/Ann/role": (409, "only owner"),
+    "DELETE /api/people/Ann": (409, "only owner"),
     f"DELETE {MACHINE}": (403, "cannot remove itself"),
     "POST /api/leaving": (403, "in no fleet with others"),
     "POST /api/hold": (409, "not on hold"),
     "POST /api/rejoining": (409, "history is whole"),
 }
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
-
-
-_ALIKE: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("POST", "/api/leaving"): ("/api/leaving", {}),
+    ("DELETE", "/api/restored"): ("/api/restored", {}),
+    ("POST", "/api/hold"): ("/api/hold", {}),
+    ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+    ("DELETE", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
+    ("PUT", "/api/machines/{node}/consent"): (f"{MACHINE}/consent", {"accept": True}),
+    ("POST", "/api/invitations"): ("/api/invitations", {"name": "Eve", "role": "owner"}),
+    ("DELETE", "/api/invitations/{id}"): ("/api/invitations/abcd", {}),
+    ("PUT", "/api/people/{person}/role"): ("/api/people/Ann/role", {"role": "viewer"}),
+    ("DELETE", "/api/people/{person}"): ("/api/people/Ann", {}),
     ("PUT", "/api/attention/subscriptions"): (
         "/api/attention/subscriptions",
         {"agent": "*", "on": False},
@@ -78,7 +90,7 @@ _ALIKE: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
     ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
 }
-"""The same on every machine, whatever it holds."""
+"""What an agent would do to people, accounts and the machine, if it could: the same everywhere."""
 
 
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
@@ -107,14 +119,10 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
         ("PUT", "/api/machines/{node}/person"): (f"{MACHINE}/person", {"person": "Ann"}),
+        **FIXED,
         ("DELETE", "/api/machines/{node}"): (MACHINE, {}),
         ("POST", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
         ("DELETE", "/api/machines/{node}/addresses"): (f"{MACHINE}/addresses", where),
-        ("POST", "/api/leaving"): ("/api/leaving", {}),
-        ("DELETE", "/api/restored"): ("/api/restored", {}),
-        ("POST", "/api/hold"): ("/api/hold", {}),
-        ("POST", "/api/rejoining"): ("/api/rejoining", {}),
-        **_ALIKE,
     }
 
 

@@ -8,6 +8,7 @@ from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
+from tests.web.double_people import PeopleDouble
 from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
@@ -98,7 +99,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble):
+class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -171,7 +172,12 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble):
         return self._session("page", recovery_words=WORDS, passphrase_set=passphrase is not None)
 
     async def sign_in_passphrase(
-        self, passphrase: str, *, kind: Literal["page", "terminal"], where: str
+        self,
+        passphrase: str,
+        *,
+        kind: Literal["page", "terminal"],
+        where: str,
+        person: str | None = None,
     ) -> NewSession:
         if passphrase != PASSPHRASE:
             raise NotAllowed("That is not right.")
@@ -210,7 +216,9 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble):
             )
         ]
 
-    async def approve_sign_in(self, viewer: Viewer, sign_in_id: str, digits: str) -> SignIn:
+    async def approve_sign_in(
+        self, viewer: Viewer, sign_in_id: str, digits: str, *, person: str | None = None
+    ) -> SignIn:
         await self._do("approve_sign_in", (sign_in_id, digits))
         return SignIn(
             id=sign_in_id,

@@ -220,7 +220,7 @@ async def test_hello_says_no_more_than_that_somebody_is_known(served: Served) ->
     stranger = served.headers(Cookie=None)
     hello = (await served.send("GET", "/api/hello", headers=stranger)).json()
     assert set(hello) == {
-        "store_id", "has_person", "machine", "version", "signed_in", "person"
+        "store_id", "has_person", "machine", "version", "signed_in", "person", "persons"
     }  # fmt: skip
     assert (hello["has_person"], hello["signed_in"], hello["person"]) == (True, False, None)
     served.desk.people = False

@@ -21,6 +21,10 @@ ALONE = {
     "standing_word": ((400, "invalid"), "does not read"),
     "join": ((502, "pairing_failed"), "Nothing waits for a code"),
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
+    "release_machine": ((409, "conflict"), "only owner"),
+    "consent": ((404, "not_found"), "Nobody asks"),
+    "set_role": ((409, "conflict"), "only owner"),
+    "remove_person": ((409, "conflict"), "only owner"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
     "leave": ((403, "not_allowed"), "in no fleet with others"),
     "rejoin": ((409, "conflict"), "history is whole"),
@@ -52,7 +56,7 @@ class Scene:
         thing = "6b" * 32 if route.name == "remove_operator" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
-        target = target.replace("{node}", "testbox")
+        target = target.replace("{node}", "testbox").replace("{person}", "Ann")
         return target + ("?since=0" if route.name == "events" else "")
 
     def own_session(self) -> str:
@@ -91,6 +95,7 @@ class Scene:
                 for row in self.person.ok("GET", "/api/fleet")["machines"]
             ],
             "pairing": self.person.ok("GET", "/api/pairing"),
+            "people": self.person.ok("GET", "/api/people"),
             "standing": self.person.ok("GET", "/api/standing"),
             "history": self.person.ok("GET", f"/api/asks/{self.ask}")["history"],
         }

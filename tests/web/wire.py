@@ -158,7 +158,7 @@ def address(route: Route) -> str:
     thing = "kkkk-1" if route.path.startswith("/api/asks") else "wish2"
     thing = "6b" * 32 if "operators" in route.path else thing
     path = route.path.replace("{id}", thing).replace("{name}", "app.js")
-    return path.replace("{node}", "testbox")
+    return path.replace("{node}", "testbox").replace("{person}", "Ann")
 
 
 BODIES: dict[str, Any] = {
@@ -220,6 +220,13 @@ BODIES: dict[str, Any] = {
     "hold_consequences": None,
     "go_on": {},
     "privacy": None,
+    "people": None,
+    "invite": {"name": "Bob", "role": "member"},
+    "withdraw_invitation": {},
+    "set_role": {"role": "admin"},
+    "remove_person": {},
+    "release_machine": {"person": "Ann"},
+    "consent": {"accept": True},
 }
 """A body for each route that is carried out."""
 

@@ -1,0 +1,359 @@
+"""The people of the fleet as persons act on them: roles, removing, whose machine, consents."""
+
+import sqlite3
+
+import msgspec
+
+from node.desk import persons
+from node.fleet import machines
+from node.store import membership_tables
+from node.store.transaction import Transaction
+from sync.decide.ask import check_words
+from sync.decide.people import Act, Person, Role, gives, may
+from sync.errors import Conflict, Invalid, NotAllowed, NotFound
+from sync.limits import NAME_CHARACTERS
+from sync.log.facts import ConsentFacts, PersonFacts, SpeaksForFacts
+from sync.log.kinds import EntryType
+from sync.log.names import SHORT, node_bytes
+from web.desk import Viewer
+from web.people_views import ConsentRow, InvitationRow, PeopleView, PersonRow
+from web.views import MachineView
+
+
+class Guest(msgspec.Struct, frozen=True, kw_only=True):
+    """Someone who is to come: a new person of this name and role."""
+
+    name: str
+    role: str
+    by: str
+    """Id of the person who invites."""
+
+
+def view(connection: sqlite3.Connection, viewer: Viewer, *, fleet: bytes, now: int) -> PeopleView:
+    """Return everyone as this viewer is shown them."""
+    everyone = persons.everyone(connection)
+    me = everyone.get(viewer.person)
+    names = {person.id: person.name for person in everyone.values()}
+    split = {one for (one,) in connection.execute("SELECT id FROM person WHERE split")}
+    theirs = _machines(connection)
+    here = membership_tables.settled(connection, fleet).persons
+    rows = [
+        PersonRow(
+            id=one.id,
+            name=one.name,
+            role=one.role.value,
+            you=one.id == viewer.person,
+            ended=one.ended,
+            split=one.id in split,
+            machines=[] if one.ended else theirs.get(one.id, []),
+            roles=[] if one.ended else [role.value for role in gives(me, one.role)],
+            removable=not one.ended and may(me, Act.PEOPLE),
+        )
+        for one in sorted(everyone.values(), key=lambda one: (one.ended, one.name.casefold()))
+        # Those of fleets that this machine left are kept for their names only.
+        if not one.ended or one.id in here
+    ]
+    return PeopleView(
+        people=rows,
+        consents=_consents(connection, viewer, names, all_of_them=may(me, Act.PEOPLE)),
+        invitations=_invitations(connection, me, names, now),
+        may_invite=[role.value for role in gives(me, None)],
+        owner=may(me, Act.PEOPLE),
+    )
+
+
+def _machines(connection: sqlite3.Connection) -> dict[str, list[MachineView]]:
+    found: dict[str, list[MachineView]] = {}
+    for person, node, name in connection.execute(
+        "SELECT person, node.id, node.name FROM speaks_for JOIN node ON node.id = node"
+        " WHERE live AND removed IS NULL ORDER BY node.name, node.id"
+    ):
+        machine = MachineView(id=node, short=node[:SHORT], name=name)
+        found.setdefault(person, []).append(machine)
+    return found
+
+
+def _consents(
+    connection: sqlite3.Connection, viewer: Viewer, names: dict[str, str], *, all_of_them: bool
+) -> list[ConsentRow]:
+    return [
+        ConsentRow(
+            machine=MachineView(id=node, short=node[:SHORT], name=machine),
+            person=person,
+            name=names.get(person, ""),
+            by=names.get(by, ""),
+            at=at,
+            yours=person == viewer.person,
+        )
+        for node, machine, person, by, at in connection.execute(
+            "SELECT naming.node, node.name, person, naming.by, naming.at FROM naming"
+            " JOIN node ON node.id = naming.node ORDER BY naming.at, naming.node"
+        )
+        if all_of_them or person == viewer.person
+    ]
+
+
+def _invitations(
+    connection: sqlite3.Connection, me: Person | None, names: dict[str, str], now: int
+) -> list[InvitationRow]:
+    if not gives(me, None):
+        return []
+    return [
+        InvitationRow(id=one, name=name, role=role, by=names.get(by, ""), expires=expires)
+        for one, name, role, by, expires in connection.execute(
+            "SELECT id, name, role, by, expires FROM invitation WHERE expires > ? ORDER BY expires",
+            (now,),
+        )
+    ]
+
+
+def find(connection: sqlite3.Connection, who: str) -> Person:
+    """Return the living person of this id or name. Raises `NotFound`, `Invalid`."""
+    living = [person for person in persons.everyone(connection).values() if not person.ended]
+    typed = who.strip()
+    found = [
+        person
+        for person in living
+        if person.id == typed or person.name.casefold() == typed.casefold()
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(person.name for person in living) or "nobody"
+    if found:
+        raise Invalid(f"Several persons are called {who[:80]!r}.", hint="Use the person's id.")
+    raise NotFound(f"There is no person {who[:80]!r}.", hint=f"In this fleet: {names}.")
+
+
+# --- coming -----------------------------------------------------------------------------------
+
+
+def guest(transaction: Transaction, viewer: Viewer, name: str, role: str) -> Guest:
+    """Return whom the viewer invites. Raises `NotAllowed`, `Invalid`, `Conflict`."""
+    inviter = machines.acting(transaction, viewer, Act.INVITE)
+    check_words_of(name)
+    plain = " ".join(name.split())
+    check_gives(inviter, role, None)
+    _check_name(transaction.connection, plain)
+    return Guest(name=plain, role=role, by=inviter.id)
+
+
+def check_may_invite(transaction: Transaction, viewer: Viewer) -> None:
+    """Raises `NotAllowed` for who may invite nobody."""
+    machines.acting(transaction, viewer, Act.INVITE)
+
+
+def check_words_of(name: str) -> None:
+    """Raises `Invalid` for what is no name."""
+    check_words("name", name, NAME_CHARACTERS, needed=True)
+
+
+def check_gives(person: Person, role: str, of: Role | None) -> None:
+    """Raises `Invalid` for what is no role, `NotAllowed` for one this person may not give."""
+    known = [one.value for one in Role]
+    if role not in known:
+        raise Invalid(f"There is no role {role[:40]!r}.", hint=f"Roles: {', '.join(known)}.")
+    if role not in [one.value for one in gives(person, of)]:
+        raise NotAllowed(
+            "Only an owner may make owners and admins, or change them."
+            if may(person, Act.INVITE)
+            else "Only an owner or an admin may do this.",
+            hint="Ask an owner of the fleet.",
+        )
+
+
+def _check_name(connection: sqlite3.Connection, name: str) -> None:
+    same = name.casefold()
+    if any(
+        person.name.casefold() == same and not person.ended
+        for person in persons.everyone(connection).values()
+    ):
+        raise Conflict(f"There is a {name} already.", hint="Give another name.")
+
+
+def bring_in(transaction: Transaction, coming: Guest, person: str, node: str) -> bool:
+    """State a person whom somebody invited, and whose machine it is; whether that counts.
+
+    Judged anew: who invited may have lost the right since. An admin's word does not say
+    whose machine it is; then an owner has to. Raises `NotAllowed`, `Conflict`.
+    """
+    connection = transaction.connection
+    inviter = persons.everyone(connection).get(coming.by)
+    here = persons.speaks_for(connection, transaction.identity.name, coming.by)
+    if inviter is None or not may(inviter, Act.INVITE) or not here:
+        raise NotAllowed(
+            "Whoever invited you may not do so any more.", hint="Ask for a new invitation."
+        )
+    check_gives(inviter, coming.role, None)
+    _check_name(connection, coming.name)
+    transaction.append(
+        EntryType.PERSON,
+        PersonFacts(
+            person=person, name=coming.name, role=coming.role, by=inviter.id, at=transaction.now
+        ),
+    )
+    if may(inviter, Act.PEOPLE):
+        transaction.append(
+            EntryType.SPEAKS_FOR,
+            SpeaksForFacts(
+                node=node_bytes(node), person=person, on=True, by=inviter.id, at=transaction.now
+            ),
+        )
+    transaction.change("people", person)
+    transaction.change("fleet", node)
+    return persons.speaks_for(connection, node, person)
+
+
+# --- changing ---------------------------------------------------------------------------------
+
+
+def set_role(transaction: Transaction, viewer: Viewer, who: str, role: str) -> Person:
+    """State what a person is from now on; settles what others changed at the same time.
+
+    Raises `NotFound`, `NotAllowed`, `Conflict`.
+    """
+    actor = machines.acting(transaction, viewer, Act.INVITE)
+    person = find(transaction.connection, who)
+    check_gives(actor, role, person.role)
+    row = transaction.row("SELECT split FROM person WHERE id = ?", person.id)
+    if person.role.value == role and not (row and row[0]):
+        raise Conflict(f"{person.name} is {_a(role)} already.")
+    return _state(transaction, actor, person, role=role, ended=False)
+
+
+def remove(transaction: Transaction, viewer: Viewer, who: str) -> Person:
+    """State that a person is ended: their sessions and their votes with them."""
+    actor = machines.acting(transaction, viewer, Act.PEOPLE)
+    person = find(transaction.connection, who)
+    return _state(transaction, actor, person, role=person.role.value, ended=True)
+
+
+def _state(
+    transaction: Transaction, actor: Person, person: Person, *, role: str, ended: bool
+) -> Person:
+    settled = membership_tables.settled(transaction.connection, transaction.identity.fleet)
+    heads = settled.persons[person.id].heads
+    transaction.append(
+        EntryType.PERSON,
+        PersonFacts(
+            person=person.id,
+            name=person.name,
+            role=role,
+            ended=ended,
+            replaces=heads[0],
+            also=list(heads[1:]),
+            by=actor.id,
+            at=transaction.now,
+        ),
+    )
+    now = persons.everyone(transaction.connection)[person.id]
+    if (now.role.value, now.ended) != (role, ended):
+        raise Conflict(
+            f"{person.name} is the only owner who has a machine, and a fleet needs one."
+            if person.role is Role.OWNER
+            else f"What others changed of {person.name} at the same time outweighs it.",
+            hint="Make someone else an owner first, with a machine of their own: askmesh people"
+            " role NAME owner"
+            if person.role is Role.OWNER
+            else "Ask an owner to settle it.",
+        )
+    transaction.change("people", person.id)
+    # Their votes count no more, and cards say who could answer.
+    for (ask,) in transaction.rows("SELECT id FROM ask WHERE state = 'waiting'"):
+        transaction.change("ask", ask)
+    return now
+
+
+def _a(role: str) -> str:
+    return f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
+
+
+# --- whose machine ----------------------------------------------------------------------------
+
+
+def assign(transaction: Transaction, viewer: Viewer, node: str, who: str) -> bool:
+    """State that a machine speaks for a person; whether it does, or waits for their consent.
+
+    Raises `NotFound`, `NotAllowed`, and `Conflict` when it does already.
+    """
+    connection = transaction.connection
+    owner = machines.acting(transaction, viewer, Act.PEOPLE)
+    machine = machines.find(connection, node)
+    if machine.removed:
+        raise NotAllowed(f"{machine.name} was removed from the fleet.")
+    person = find(connection, who)
+    if persons.speaks_for(connection, machine.id, person.id):
+        raise Conflict(f"{machine.name} speaks for {person.name} already.")
+    if transaction.row("SELECT 1 FROM naming WHERE node = ? AND person = ?", machine.id, person.id):
+        raise Conflict(f"{machine.name} waits for {person.name} to agree already.")
+    _state_pair(transaction, owner, machine.id, person.id, on=True)
+    return persons.speaks_for(connection, machine.id, person.id)
+
+
+def release(transaction: Transaction, viewer: Viewer, node: str, who: str) -> None:
+    """State that a machine speaks for a person no longer: by themself, or by an owner."""
+    connection = transaction.connection
+    actor = machines.acting(transaction, viewer, Act.SEE)
+    machine, person = machines.find(connection, node), find(connection, who)
+    if person.id != actor.id and not may(actor, Act.PEOPLE):
+        raise NotAllowed("Only an owner may do this.", hint="Ask an owner of the fleet.")
+    pair = machine.id, person.id
+    if not persons.speaks_for(connection, *pair) and not transaction.row(
+        "SELECT 1 FROM naming WHERE node = ? AND person = ?", *pair
+    ):
+        raise Conflict(f"{machine.name} does not speak for {person.name}.")
+    _state_pair(transaction, actor, *pair, on=False)
+    if persons.speaks_for(connection, *pair):
+        raise Conflict(
+            f"{person.name} is the only owner, and {machine.name} their only machine.",
+            hint="Give them another machine, or make someone else an owner first.",
+        )
+    if machine.id == transaction.identity.name:
+        transaction.run("DELETE FROM person_session WHERE person = ?", person.id)
+
+
+def consent(transaction: Transaction, viewer: Viewer, node: str, *, accept: bool) -> None:
+    """The viewer agrees that a machine is theirs, as an owner said, or refuses it.
+
+    Raises `NotFound` where nobody named it as theirs, `NotAllowed`.
+    """
+    connection = transaction.connection
+    person = machines.acting(transaction, viewer, Act.SEE)
+    machine = machines.find(connection, node)
+    row = transaction.row(
+        "SELECT entry FROM naming WHERE node = ? AND person = ?", machine.id, person.id
+    )
+    if row is None:
+        raise NotFound(f"Nobody asks whether {machine.name} is yours, or it was settled.")
+    if not accept:
+        _state_pair(transaction, person, machine.id, person.id, on=False)
+        return
+    transaction.append(
+        EntryType.CONSENT,
+        ConsentFacts(
+            node=node_bytes(machine.id), person=person.id, named=row[0], at=transaction.now
+        ),
+    )
+    if not persons.speaks_for(connection, machine.id, person.id):
+        raise NotAllowed(f"{machine.name} cannot become yours.", hint="Ask an owner why.")
+    transaction.change("people", person.id)
+    transaction.change("fleet", machine.id)
+
+
+def _state_pair(transaction: Transaction, by: Person, node: str, person: str, *, on: bool) -> None:
+    settled = membership_tables.settled(transaction.connection, transaction.identity.fleet)
+    pair = settled.speaks_for.get((node_bytes(node), person))
+    heads = () if pair is None else pair.heads
+    transaction.append(
+        EntryType.SPEAKS_FOR,
+        SpeaksForFacts(
+            node=node_bytes(node),
+            person=person,
+            on=on,
+            replaces=heads[0] if heads else None,
+            also=list(heads[1:]),
+            by=by.id,
+            at=transaction.now,
+        ),
+    )
+    transaction.change("people", person)
+    transaction.change("fleet", node)
