@@ -17,6 +17,12 @@ ASKS_PER_SECOND_SESSION: Final = 20
 ASKS_PER_SECOND_NODE: Final = 400
 """Twice the load the bench holds, so one node stays responsive."""
 
+ALIKE_BYTES: Final = 64 * 1024
+"""Larger calls are not looked at for being identical in a list: each has to be read whole."""
+
+DIGESTS_KEPT: Final = 4_096
+"""Digests of calls kept at hand: twice the open asks that a page shows."""
+
 REQUEST_BYTES: Final = 6 * 1024 * 1024
 """A 4 MiB blob as JSON text with its escapes and frame."""
 
@@ -37,6 +43,12 @@ GATE_MARGIN_S: Final = 30.0
 
 GATE_HOST_LIMIT_S: Final = 660
 """The limit written into the host's settings with our hooks: hold, margin, start-up."""
+
+WORDS_PER_HOUR: Final = 60
+"""Of one operator, recorded by one machine: each stays in the log for ever."""
+
+WORDS_RECORDED: Final = 5_000
+"""By one machine in its life: of its statements so many count, and others need their place."""
 
 REPLY_KEPT_MS: Final = 24 * 3_600_000
 """A retry under the same request id returns the first reply for a day."""
@@ -116,6 +128,54 @@ RULES: Final = 1_000
 
 RULE_ARGUMENTS: Final = 16
 """More conditions than this on one call are a program, not a rule."""
+
+RULE_APPROVALS: Final = 16
+"""Each counted vote lies inside the final, whose facts have 16 KiB; a larger quorum never meets."""
+
+RULE_ALTERNATIVES: Final = 64
+"""Agents, tools of a set, paths, hosts or commands of one rule: more need a pattern."""
+
+RULE_SETS: Final = 64
+"""Named sets of tools in one file; hosts have a few dozen tools."""
+
+PATH_PARTS: Final = 64
+"""Parts of a path pattern; each part of an agent's path is held against them."""
+
+PATH_CHARACTERS: Final = 4_096
+"""Longer paths no system opens; finding where one leads takes a look at the disk for each part."""
+
+PLACES_KEPT_S: Final = 2.0
+"""For so long it is believed where the folders of path patterns lead: a look for each rule and
+call would take longer than all matching."""
+
+SHELL_CHARACTERS: Final = 32 * 1024
+"""A longer command text is not read and counts as unreadable: nobody reads it on a card either."""
+
+SHELL_MARKS: Final = 400
+"""Operators of one kind in a command text: the grammar's recovery from errors is quadratic."""
+
+SHELL_STEPS: Final = 2_000
+"""Hundreds of steps of the grammar; an ordinary command takes fewer than ten."""
+
+SHELL_DEPTH: Final = 4
+"""Command texts inside command texts (`bash -c "bash -c …"`); deeper ones are unreadable."""
+
+SHELL_COMMANDS: Final = 500
+"""Simple commands of one text; a longer program is unreadable."""
+
+NAMES_OF_SESSION: Final = 16
+"""Names under which one session is remembered. The first ones stay, so that taking many new
+ones leaves no rules behind."""
+
+REPOSITORY_FOLDERS: Final = 128
+"""Folders above a working directory in which a repository's rules are looked for: paths are
+far shorter, and every call looks."""
+
+REPOSITORY_FILES: Final = 8
+"""Files of rules that may stand over one folder; their digests are part of each version shown."""
+
+REPOSITORY_PLACE_CHARACTERS: Final = 48
+"""Of a file's path, as part of a rule's name on a card."""
 
 GLOB_CHARACTERS: Final = 1_000
 """A pattern stands on one line and is read by a person."""

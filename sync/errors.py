@@ -53,6 +53,12 @@ class NotAllowed(CallerError):
     status = 403
 
 
+class AccountHeld(NotAllowed):
+    """This account is on hold, so nothing was recorded."""
+
+    code = "account_held"
+
+
 class SignInNeeded(CallerError):
     """You are not signed in on this machine."""
 

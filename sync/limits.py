@@ -37,6 +37,18 @@ LABEL_CHARACTERS: Final = 120
 NAME_CHARACTERS: Final = 64
 """Names of agents, sessions, people, machines and rules."""
 
+REASON_CHARACTERS: Final = 300
+"""Why an account stands as it does: a sentence or two under a banner."""
+
+REMEDY_CHARACTERS: Final = 500
+"""A link to where that is settled."""
+
+WORD_BYTES: Final = 4 * 1024
+"""An operator's word: reason and remedy, every character escaped, and a few ids."""
+
+SERIAL_MAX: Final = 2**53
+"""Any language counts up to here exactly; Unix microseconds fit for centuries."""
+
 PROJECT_CHARACTERS: Final = 300
 """A canonical repository id or a path."""
 
@@ -261,3 +273,12 @@ PAIR_CONNECTIONS: Final = 5
 
 PAIR_WINDOW_S: Final = 60.0
 """After too many connections nobody is heard for so long."""
+
+PATTERN_CHARACTERS: Final = 200
+"""An agent's name, a project or a machine in a subscription: as long as those can be."""
+
+SUBSCRIPTIONS: Final = 200
+"""Agents one person can say something about: more than anyone reads through."""
+
+MUTE_MAX_MS: Final = 31 * DAY_MS
+"""The longest mute: it ends by itself while one still remembers it."""

@@ -5,7 +5,9 @@ from typing import Final
 from aiohttp import web
 
 from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooLarge
+from web.accounts import AccountRoutes
 from web.asks import AskRoutes
+from web.attention import AttentionRoutes
 from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
@@ -13,13 +15,14 @@ from web.events import EventRoutes, Pace
 from web.faults import report
 from web.guard import REPLY_HEADERS
 from web.hello import HelloRoutes
-from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
+from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES
 from web.machines import MachineRoutes
 from web.replies import ROUTE, Handler, refuse
 from web.routes import ROUTES
 from web.rules import Check, RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
 
@@ -35,12 +38,15 @@ def make_app(
         **HelloRoutes(desk, door).handlers(),
         **SignInRoutes(desk, door.cookie).handlers(),
         **AskRoutes(desk).handlers(),
+        **TogetherRoutes(desk).handlers(),
+        **AttentionRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
+        **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
     }
     application = web.Application(
-        client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES),
+        client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES),
         middlewares=[in_one_shape, door.guard],
     )
     for route in ROUTES:

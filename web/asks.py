@@ -43,8 +43,7 @@ class AskRoutes:
     async def vote(self, request: web.Request) -> web.StreamResponse:
         """Record an answer. It is carried through even when the browser goes away."""
         ballot = await body(request, Ballot)
-        if not 0 <= ballot.wait_s <= VOTE_WAIT_S:
-            raise Invalid(f"wait_s lies between 0 and {VOTE_WAIT_S:g}.")
+        check_wait(ballot.wait_s)
         vote = self._desk.vote(request[VIEWER], ask_id(request), ballot)
         return reply(await carried_through(vote), status=202)
 
@@ -71,6 +70,12 @@ class AskRoutes:
         wanted = await body(request, Erasing)
         redacted = self._desk.redact(request[VIEWER], ask_id(request), wanted)
         return reply(Marked(ask=await carried_through(redacted)))
+
+
+def check_wait(wait_s: float) -> None:
+    """Raise `Invalid` for a wait that no reply may take."""
+    if not 0 <= wait_s <= VOTE_WAIT_S:
+        raise Invalid(f"wait_s lies between 0 and {VOTE_WAIT_S:g}.")
 
 
 def ask_id(request: web.Request) -> str:

@@ -15,6 +15,10 @@ class CallSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the canonical call."""
     here: bool
     """Whether the blob is on this node and matches its hash."""
+    hidden: int = 0
+    """How many arguments never leave the machine that asks."""
+    hidden_note: str = ""
+    """What that means to who looks, in a sentence; empty where nothing is hidden."""
 
 
 class FileView(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,3 +40,5 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     canonical: str
     """The RFC 8785 text whose digest is compared when the call comes back."""
     digest: str
+    whole: bool = True
+    """False: some arguments are markers; they can be read on the machine that asks."""

@@ -9,6 +9,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.errors import Conflict
+from web.account_views import StandingView, WordTaken
+from web.attention_desk import AttentionDesk
+from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
     AskView,
@@ -46,6 +49,8 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """With `deny` or `decline`: it goes back to the agent as not understood."""
     wait_s: float = 0.0
     """How long to wait for the home's ruling before replying; at most 30."""
 
@@ -325,5 +330,35 @@ class MachinesDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, Protocol):
+class AccountsDesk(Protocol):
+    """The node, as far as it is about how accounts stand."""
+
+    async def standing(self, viewer: Viewer) -> StandingView:
+        """How accounts stand, as far as the viewer may know."""
+        ...
+
+    async def set_standing(
+        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
+    ) -> StandingView:
+        """Say how the account of another person stands: by id or name. Owners only."""
+        ...
+
+    async def standing_word(self, operator: bytes, word: bytes, signature: bytes) -> WordTaken:
+        """Take an operator's word, from whoever brings it: its signature alone counts.
+
+        Raises `NotAllowed` where no registered operator signed just this, `Conflict` for a
+        serial that is not above the last one, `TooMany`.
+        """
+        ...
+
+    async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
+        """Let the holder of a key say how accounts stand. Owners who are not held themselves."""
+        ...
+
+    async def remove_operator(self, viewer: Viewer, key: bytes) -> StandingView:
+        """Let it say nothing any more. Owners who are not held themselves."""
+        ...
+
+
+class NodeDesk(Desk, MachinesDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -35,8 +35,29 @@ SMALL_BODY_BYTES: Final = 16 * 1024
 ANSWER_BODY_BYTES: Final = 512 * 1024
 """Two texts of 16,000 characters as JSON, every character escaped as two times `\\uXXXX`."""
 
+VOTES_TOGETHER: Final = 50
+"""Answers in one request: as many as a person can have read in a list that is confirmed."""
+
+VOTES_BODY_BYTES: Final = 1024 * 1024
+"""Fifty answers with the reasons people type into them; whoever writes more sends fewer."""
+
 RULES_BODY_BYTES: Final = 512 * 1024
 """A rules file of 64 KiB as JSON, every byte escaped, and some room."""
+
+WORD_BODY_BYTES: Final = 8 * 1024
+"""An operator's word of 4 KiB in base64, with its key and its signature."""
+
+WORD_CHARACTERS: Final = 5_500
+"""4 KiB in base64; `sync.limits` has the last word."""
+
+WORDS_PER_SECOND: Final = 20
+"""Checking a signature takes a fraction of a millisecond; no operator has that much to say."""
+
+REASON_CHARACTERS: Final = 300
+"""Why an account stands so; `sync.limits` has the same and the last word."""
+
+REMEDY_CHARACTERS: Final = 500
+"""A link; `sync.limits` has the same and the last word."""
 
 VOTE_WAIT_S: Final = 30.0
 """The longest a vote's reply may wait for the home's ruling."""

@@ -65,9 +65,14 @@ def reply(record: msgspec.Struct, *, status: int = 200) -> web.Response:
 
 
 def refuse(error: AskmeshError) -> web.Response:
-    """Reply an error in the one shape; with the final, where one decided otherwise."""
+    """Reply an error in the one shape."""
+    return reply(ErrorReply(error=refused(error)), status=error.status)
+
+
+def refused(error: AskmeshError) -> Refused:
+    """Return what is said of an error; with the final, where one decided otherwise."""
     closed = error if isinstance(error, AskClosed) else None
-    refused = Refused(
+    return Refused(
         code=error.code,
         message=error.sentence,
         hint=error.hint,
@@ -75,7 +80,6 @@ def refuse(error: AskmeshError) -> web.Response:
         ask=closed.ask if closed else None,
         problems=getattr(error, "problems", None),
     )
-    return reply(ErrorReply(error=refused), status=error.status)
 
 
 async def carried_through(change: Coroutine[Any, Any, Result]) -> Result:

@@ -6,10 +6,13 @@
 from typing import Final
 
 from web import messages
+from web.account_routes import ACCOUNTS
+from web.attention_routes import ATTENTION
 from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
 from web.route import Access, Route
+from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
     State,
@@ -238,7 +241,16 @@ _RULES: Final = (
 )
 
 
-ROUTES: Final = (*_PAGE, *_SIGN_IN, *_ASKS, *_RULES, *MACHINES)
+ROUTES: Final = (
+    *_PAGE,
+    *_SIGN_IN,
+    *_ASKS,
+    *TOGETHER,
+    *ATTENTION,
+    *_RULES,
+    *ACCOUNTS,
+    *MACHINES,
+)
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)
 """The list of DESIGN §3: tests try each as everything that is not a person."""

@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from web.account_views import BannerView
+from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -53,6 +55,10 @@ class CardView(View, frozen=True, kw_only=True):
     since: int
     by: str | None = None
     where: str | None = None
+    attention: str = "called"
+    """What an open ask means for the viewer: a `sync.decide.attention.Mode` value."""
+    attention_until: int | None = None
+    """Until when it means that, as far as that is known."""
 
 
 class FinalView(View, frozen=True, kw_only=True):
@@ -132,6 +138,15 @@ class AskView(View, frozen=True, kw_only=True):
     resolved: ResolvedView | None
     read: bool
     """Marked as read (a note or result that was dismissed)."""
+    needless: bool = False
+    """The viewer marked it as one that need not have been asked."""
+    alike: str | None = None
+    """Open approvals with the same value ask for the identical call: they can be allowed
+    together."""
+    needed: int = 1
+    """How many people must allow it."""
+    counted: int = 0
+    """While it is open: how many have."""
     erased: ErasedView | None = None
     """Set where its words cannot be read any more."""
 
@@ -340,8 +355,12 @@ class State(View, frozen=True, kw_only=True):
     fleet: FleetView
     counts: Counts
     banners: list[str]
+    account: BannerView | None = None
+    """How the account stands; null: as usual."""
     restored: int | None = None
     """This machine was put back to a copy of that time; null once a person put that away."""
+    attention: AttentionView | None = None
+    """How the person is called now."""
 
 
 class Change(View, frozen=True, kw_only=True):
@@ -349,7 +368,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

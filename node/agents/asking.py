@@ -25,6 +25,10 @@ class Raised(Reply, frozen=True, kw_only=True):
     fallback: str | None = None
     reason: str | None = None
     resolved: bool = False
+    unclear: bool = False
+    counted: int = 0
+    needed: int = 1
+    role: str | None = None
 
 
 async def raise_and_wait(

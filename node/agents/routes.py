@@ -150,6 +150,7 @@ class AgentRoutes:
             "whoami": self._whoami,
             "list": self._list,
             "show": self._show,
+            "report": self._report,
             "heard": self._heard,
         }
         return [
@@ -227,6 +228,10 @@ class AgentRoutes:
 
     async def _show(self, post: Post) -> object:
         return await self._agents.show(post.who, post.read(ShowArguments).ask_id)
+
+    async def _report(self, post: Post) -> object:
+        post.read(NoArguments)
+        return {"agents": await self._agents.report(post.who)}
 
     async def _heard(self, post: Post) -> object:
         post.read(NoArguments)

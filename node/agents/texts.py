@@ -4,7 +4,7 @@ A person's words are quoted and named as theirs: they are data, not orders to th
 """
 
 from node.agents.asking import Raised
-from node.desk.requests import Answer
+from node.desk.requests import Answer, PendingRow
 
 
 def say_raised(raised: Raised) -> str:
@@ -14,13 +14,15 @@ def say_raised(raised: Raised) -> str:
     if raised.state != "waiting":
         return say_state(raised)
     known = "was open already" if raised.already_open else "is recorded"
-    return f"{raised.id} {known} and waits for a person. {reach(raised)}{next_step(raised.id)}"
+    whom = waits_for(raised)
+    return f"{raised.id} {known} and waits for {whom}. {reach(raised)}{next_step(raised.id)}"
 
 
 def say_answer(answer: Answer) -> str:
     """What `await_answer`, `claim`, `resolve` and `withdraw` say."""
     if answer.state == "waiting":
-        return f"{answer.id} still waits for a person. {reach(answer)}{next_step(answer.id)}"
+        whom = waits_for(answer)
+        return f"{answer.id} still waits for {whom}. {reach(answer)}{next_step(answer.id)}"
     return say_state(answer)
 
 
@@ -33,6 +35,11 @@ def say_state(answer: Raised | Answer) -> str:
 def verdict(answer: Raised | Answer) -> str:
     """The state in words."""
     by = f" by {answer.by}" if answer.by else ""
+    if answer.unclear:
+        return (
+            f"sent back{by} as unclear. Nothing was decided: that is no yes, and it is no refusal"
+            " of what you asked. Ask again so that someone who was not here understands it."
+        )
     match answer.state:
         case "allowed" | "denied" | "declined":
             return f"{answer.state}{by}."
@@ -71,8 +78,23 @@ def resolve_hint(answer: Raised | Answer) -> str:
     return f" When done, call resolve with id {answer.id} and token {answer.token}."
 
 
+def waits_for(waiting: Raised | Answer | PendingRow) -> str:
+    """For whom an ask waits: how many and of which role, never who they are."""
+    who = "a person" if waiting.role is None else f"a person with the role {waiting.role}"
+    if waiting.needed == 1:
+        return who
+    left = max(waiting.needed - waiting.counted, 1)
+    role = "" if waiting.role is None else f" with the role {waiting.role}"
+    more = f"{left} more" if waiting.counted else f"{left}"
+    people = "person" if left == 1 else "people"
+    return f"{more} {people}{role} ({waiting.counted} of {waiting.needed} allowed it)"
+
+
 def reach(answer: Raised | Answer) -> str:
     """How many people could answer now; and why none, if none."""
+    if answer.reach and answer.reach_reason:
+        people = "1 person" if answer.reach == 1 else f"{answer.reach} people"
+        return f"{people} can answer, but nobody can settle it yet: {answer.reach_reason}. "
     if answer.reach == 0:
         return f"Nobody can answer yet: {answer.reach_reason or 'no reason known'}. "
     people = "1 person" if answer.reach == 1 else f"{answer.reach} people"

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from node.agents.texts import quoted, say_answer
+from node.agents.texts import quoted, say_answer, waits_for
 from node.agents.tools import Tool, ToolCall
 from node.desk.requests import Answer, PendingRow, Reply, Request
 
@@ -82,9 +82,19 @@ def say_pending(pending_rows: Pending) -> str:
     if not pending_rows.rows:
         return "Nothing is open or unresolved in this project."
     return "\n".join(
-        f"{row.id} {row.kind} {row.state}{' (yours)' if row.mine else ''}: {quoted(row.title)}"
+        f"{row.id} {row.kind} {pending_state(row)}{' (yours)' if row.mine else ''}:"
+        f" {quoted(row.title)}"
         for row in pending_rows.rows
     )
+
+
+def pending_state(row: PendingRow) -> str:
+    """A row's state, with how far it is where several must allow it."""
+    if row.unclear:
+        return f"{row.state}, as unclear: ask again, better"
+    if row.state == "waiting" and (row.needed > 1 or row.role):
+        return f"waiting for {waits_for(row)}"
+    return row.state
 
 
 TOOLS: Final = [

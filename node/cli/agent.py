@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from node.bridge.start import launcher
+from node.cli.needless import report
 from node.cli.output import json_option, plural, print_json
 from node.cli.place import Place, pass_place
 from node.cli.stop import REFUSED
@@ -93,6 +94,9 @@ def check(place: Place, *, host: str, scope: str, as_json: bool) -> None:
             click.echo(fix)
     if missing:
         click.get_current_context().exit(REFUSED)
+
+
+agent.add_command(report)
 
 
 @click.command(

@@ -1,6 +1,6 @@
 """A person answers from the terminal: sees the ask whole, says yes, types the passphrase."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
@@ -43,13 +43,16 @@ class Wish:
     choice: str | None = None
     text: str | None = None
     because: str | None = None
+    unclear: bool = False
+    """Send it back as not understood: a `deny` or a `decline`, as its kind has it."""
 
 
 @click.command()
-@click.argument("ask_id", metavar="ID")
+@click.argument("ask_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--allow", is_flag=True, help="Let the call run, once, exactly as shown.")
 @click.option("--deny", is_flag=True, help="Refuse the call.")
 @click.option("--decline", is_flag=True, help="Leave the question without an answer.")
+@click.option("--unclear", metavar="T", help="Send it back undecided; say what is unclear.")
 @click.option("--choose", metavar="O", help="Answer by an option: its label or its number.")
 @click.option("--text", metavar="T", help="Answer in your own words (also beside --choose).")
 @click.option("--take-back", is_flag=True, help="Take your answer back, until the agent has it.")
@@ -60,10 +63,11 @@ class Wish:
 def answer(
     place: Place,
     *,
-    ask_id: str,
+    ask_ids: tuple[str, ...],
     allow: bool,
     deny: bool,
     decline: bool,
+    unclear: str | None,
     choose: str | None,
     text: str | None,
     take_back: bool,
@@ -71,28 +75,39 @@ def answer(
     seen: str | None,
     as_json: bool,
 ) -> None:
-    """Answer an ask. For people: needs a terminal and your passphrase.
+    """Answer an ask, or several. For people: needs a terminal and your passphrase.
 
     Shows the ask with its exact call, asks y/N, then for the passphrase. Without a
     terminal it is refused; no option or variable can give the passphrase. Ends with 4
-    when the answer is recorded and its machine has not ruled on it yet.
+    when the answer is recorded and its machine has not ruled on it yet. Of several,
+    each gets its own answer; only identical calls can be allowed together.
 
     Example: askmesh answer k7qf-142 --allow
+
+    Example: askmesh answer k7qf-142 k7qf-144 --deny --because "not today"
 
     Example: askmesh answer k7qf-143 --choose 2 --because "the old one is full"
     """
     flags = {"allow": allow, "deny": deny, "decline": decline, "take_back": take_back}
-    wish = _wish([name for name, said in flags.items() if said], choose, text, because)
+    said = [name for name, meant in flags.items() if meant]
+    wish = _wish(said, choose, text, because) if unclear is None else _unclear(said, unclear)
+    if len(ask_ids) > 1:
+        from node.cli.answer_several import answer_several
+
+        if seen is not None or wish.decision == "take_back":
+            raise click.UsageError("--seen and --take-back are for one ask at a time.")
+        answer_several(place, ask_ids, wish, as_json=as_json)
+        return
     with Terminal() as terminal:
-        detail = place.call("show", {"ask_id": ask_id})
+        detail = place.call("show", {"ask_id": ask_ids[0]})
         ask = detail["ask"]
         _check_seen(ask, seen)
-        wish = _resolved(wish, ask)
+        wish = resolved(wish, ask)
         terminal.show(["", *ask_lines(detail, _now(place)), ""])
-        _check_useful(detail, wish)
+        check_useful(detail, wish)
         terminal.confirm(_question(wish, ask))
         with signed_in(place, terminal) as page:
-            shown = _unchanged(page, ask)
+            shown = unchanged(page, ask)
             receipt = _send(page, shown, wish)
     _report(receipt, as_json=as_json)
 
@@ -103,11 +118,20 @@ def _wish(said: list[str], choice: str | None, text: str | None, because: str | 
         said = [*said, "answer"]
     if len(said) != 1:
         raise click.UsageError(
-            "Say one thing: --allow, --deny, --decline, --choose, --text or --take-back."
+            "Say one thing: --allow, --deny, --decline, --unclear, --choose, --text or --take-back."
         )
     if said[0] == "take_back" and because is not None:
         raise click.UsageError("An answer is taken back without a reason.")
     return Wish(decision=said[0], choice=choice, text=text, because=because)
+
+
+def _unclear(said: list[str], words: str) -> Wish:
+    """What is sent back undecided. Raises a usage error beside any other answer."""
+    if said:
+        raise click.UsageError("Say one thing: what is sent back as unclear is not decided.")
+    if not words.strip():
+        raise click.UsageError("Say after --unclear what the agent is to explain.")
+    return Wish(decision="deny", because=words, unclear=True)
 
 
 def _check_seen(ask: dict[str, Any], seen: str | None) -> None:
@@ -119,8 +143,11 @@ def _check_seen(ask: dict[str, Any], seen: str | None) -> None:
         )
 
 
-def _resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
-    """The wish with the option's id in place of what was typed for it."""
+def resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
+    """The wish as it fits this ask: with the option's id, and as its kind is sent back."""
+    if wish.unclear:
+        decision = "decline" if ask["kind"] == "question" else "deny"
+        return replace(wish, decision=decision)
     if wish.choice is None:
         return wish
     options = ask["options"]
@@ -130,12 +157,7 @@ def _resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
     by_number = options[number - 1 : number] if number > 0 else []
     for found in (by_label, by_id, by_number):
         if len(found) == 1:
-            return Wish(
-                decision=wish.decision,
-                choice=found[0]["id"],
-                text=wish.text,
-                because=wish.because,
-            )
+            return replace(wish, choice=found[0]["id"])
     labels = ", ".join(f"{n}. {option['label']}" for n, option in enumerate(options, 1))
     raise Stop(
         f"{ask['short']} has no option {wish.choice!r}.",
@@ -144,7 +166,7 @@ def _resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
     )
 
 
-def _check_useful(detail: dict[str, Any], wish: Wish) -> None:
+def check_useful(detail: dict[str, Any], wish: Wish) -> None:
     """Raise `Stop` for what is certain to be refused, before a passphrase is asked for."""
     ask, call = detail["ask"], detail["ask"]["call"]
     if wish.decision not in FITTING[ask["kind"]]:
@@ -165,10 +187,12 @@ def _question(wish: Wish, ask: dict[str, Any]) -> str:
         label = next((o["label"] for o in ask["options"] if o["id"] == wish.choice), None)
         said = " and ".join(repr(part) for part in (label, wish.text) if part is not None)
         return visible_line(f"Answer {ask['short']} with {said}?")
+    if wish.unclear:
+        return visible_line(f"Send {ask['short']} back as unclear, with {wish.because!r}?")
     return f"{wish.decision.capitalize()} {ask['short']}?"
 
 
-def _unchanged(page: Page, shown: dict[str, Any]) -> dict[str, Any]:
+def unchanged(page: Page, shown: dict[str, Any]) -> dict[str, Any]:
     """The ask as the signed-in person sees it. Raises `Stop` when it is another one by now."""
     now = page.get("asks", shown["id"])["ask"]
     if now["seen"] != shown["seen"]:
@@ -184,13 +208,22 @@ def _unchanged(page: Page, shown: dict[str, Any]) -> dict[str, Any]:
 def _send(page: Page, ask: dict[str, Any], wish: Wish) -> dict[str, Any]:
     if wish.decision == "take_back":
         return page.delete("asks", ask["id"], "votes", "mine")
-    body = {"decision": wish.decision, "seen": ask["seen"], "wait_s": RULING_S}
-    optional = {"choice": wish.choice, "text": wish.text, "because": wish.because}
-    body |= {name: value for name, value in optional.items() if value is not None}
     try:
-        return page.post("asks", ask["id"], "votes", body=body)
+        return page.post("asks", ask["id"], "votes", body=ballot(ask, wish, wait_s=RULING_S))
     except PageRefused as error:
         raise _closed(error, ask) from error
+
+
+def ballot(ask: dict[str, Any], wish: Wish, /, **more: object) -> dict[str, Any]:
+    """The answer as the page's routes take it."""
+    optional = {
+        "choice": wish.choice,
+        "text": wish.text,
+        "because": wish.because,
+        "unclear": wish.unclear or None,
+    }
+    body = {"decision": wish.decision, "seen": ask["seen"], **more}
+    return body | {name: value for name, value in optional.items() if value is not None}
 
 
 def _closed(error: PageRefused, ask: dict[str, Any]) -> Exception:

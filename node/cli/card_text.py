@@ -92,6 +92,8 @@ def _facts(ask: dict[str, Any], now: int) -> list[str]:
         by = f", by rule {rule['name']} (version {rule['version']})" if rule else ""
         held = "the gate holds the call" if ask["enforced"] else "on the agent's word"
         lines.append(f"  enforced  {held}{by}")
+        if ask.get("needed", 1) > 1:
+            lines.append(f"  allowed   by {ask['counted']} of {ask['needed']} so far")
     lines.append(f"  seen      {ask['seen']}")
     return [visible_line(line) for line in lines]
 
@@ -125,9 +127,11 @@ def _call(ask: dict[str, Any], call: dict[str, Any] | None) -> list[str]:
             "call",
             "  The exact call is not on this machine, so it cannot be allowed here.",
         ]
+    note = (ask["call"] or {}).get("hidden_note")
     lines = [
         "",
         visible_line(f"call: {call['tool']}"),
+        *([visible_line(f"  {note}")] if note else []),
         visible_line(f"  in folder {call['cwd']}"),
         *_arguments(call["arguments"]),
     ]

@@ -26,6 +26,8 @@ NEEDED: Final = {
     "rfc8785": ((0, 1, 4), None),
     "rich": ((15,), None),
     "segno": ((1, 6, 6), None),
+    "tree-sitter": ((0, 25, 2), (1,)),
+    "tree-sitter-bash": ((0, 25, 1), (1,)),
     "zeroconf": ((0, 150), None),
 }
 """From which version on, and below which: what `pyproject.toml` says."""

@@ -38,10 +38,14 @@ def check(*, file: Path, as_json: bool) -> None:
     Example: askmesh rules check rules.toml
     """
     parsed = _parsed(file, _read(file))
+    notes = _notes(file, parsed)
     if as_json:
-        print_json({"ok": True, "version": parsed.version, "count": len(parsed.rules)})
-    else:
-        click.echo(f"{file}: {plural(len(parsed.rules), 'rule')}, version {parsed.version}.")
+        known = {"ok": True, "version": parsed.version, "count": len(parsed.rules)}
+        print_json(known | ({} if notes is None else {"notes": notes}))
+        return
+    click.echo(f"{file}: {plural(len(parsed.rules), 'rule')}, version {parsed.version}.")
+    for note in notes or []:
+        click.echo(visible(f"  {file}:{note['line']}: {note['reason']}\n    {note['fix']}"))
 
 
 @rules.command(short_help="Show the rules in force, or compare FILE.")
@@ -129,6 +133,14 @@ def _parsed(file: Path, source: str) -> "Rules":
         stop = Stop("\n".join(lines), code=error.code)
         stop.more = {"problems": as_json(error.problems)}
         raise stop from error
+
+
+def _notes(file: Path, parsed: "Rules") -> list[dict[str, Any]] | None:
+    """What of a repository's file has no effect; None for another file."""
+    from node.gate.repository import FILE, without_effect
+    from node.gate.rules import as_json
+
+    return as_json(without_effect(parsed)) if file.name == FILE else None
 
 
 def _is_in_force(force: dict[str, Any] | None, source: str) -> bool:

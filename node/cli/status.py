@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from node.cli.attention import state_line
 from node.cli.durations import ago
 from node.cli.fleet_text import fleet_of, print_machines, told
 from node.cli.output import json_option, plural, print_json, print_table, print_wrapped
@@ -58,6 +59,8 @@ def _print_long(place: Place, node: dict[str, Any]) -> None:
     ]
     for name, text in rows:
         click.echo(visible_line(f"{name:<9}{text}"))
+    for view in node.get("attention", []):
+        click.echo(visible_line(f"{view['name']} is {state_line(view, node['now'])}"))
     for banner in node["banners"]:
         click.echo(visible_line(f"! {banner}"))
     click.echo()

@@ -9,6 +9,7 @@ import msgspec
 
 from node.desk.agents import AgentDesk
 from node.desk.context import Context
+from node.desk.needless import report
 from node.desk.reading import Reading
 from node.desk.requests import Asker
 from node.desk.sessions import SessionBook
@@ -53,6 +54,11 @@ class AgentSide(AgentDesk):
         """One ask for `askmesh show`."""
         _same_user(who)
         return as_object(await self._reading.ask(ask_id, None))
+
+    async def report(self, who: Asker) -> list[dict[str, Any]]:
+        """For `askmesh agent report`."""
+        _same_user(who)
+        return [as_object(one) for one in await self.context.reader.run(report)]
 
     async def node_status(self, who: Asker) -> dict[str, Any]:
         """For `askmesh status`."""

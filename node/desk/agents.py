@@ -7,8 +7,10 @@ from typing import cast
 
 from node.desk import far, persons, rows
 from node.desk.answer import answer_of, flagged_of, state_of
+from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
+from node.desk.judging import judge
 from node.desk.protocols import Progress
 from node.desk.raising import (
     CallContent,
@@ -33,6 +35,7 @@ from node.desk.rows import AskRow, find
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook, hear
 from node.desk.taking import Taking
+from node.desk.votes import allows
 from node.gate.call import make_call
 from node.limits import PROGRESS_EVERY_S
 from node.store.transaction import Transaction
@@ -49,6 +52,7 @@ class AgentDesk:
     def __init__(self, context: Context, book: SessionBook, rules: RulesStore) -> None:
         self.context = context
         self.book = book
+        self._rules = rules
         self._taking = Taking(context, rules)
         self.pace = Pace(context.limits, asyncio.get_running_loop().time)
 
@@ -262,16 +266,8 @@ class AgentDesk:
         made = await asyncio.to_thread(
             make_call, given["tool"], given.get("arguments", {}), who.cwd
         )
-        salt = self.context.random(limits.SALT_BYTES)
-        blob = await asyncio.to_thread(self.context.blobs.put, made.canonical, salt)
-        return CallContent(
-            tool=made.tool,
-            summary=made.summary,
-            canonical=made.canonical,
-            digest=made.digest,
-            blob=blob,
-            diff=made.diff,
-        )
+        ruled = await judge(self.context, self._rules, who, made)
+        return await content_of(self.context, made, ruled.match.hide if ruled.match else ())
 
     async def _closed(
         self, row: AskRow, who: Asker, wait_s: float, progress: Progress | None
@@ -364,6 +360,10 @@ class AgentDesk:
             resolved=row.resolved_at is not None,
             created=row.created,
             deadline=row.deadline,
+            counted=allows(connection, row, persons.everyone(connection)),
+            needed=row.needed,
+            role=row.role,
+            unclear=bool(row.unclear),
         )
 
     async def _run(self, label: str, who: Asker, job: Job[Result]) -> Result:

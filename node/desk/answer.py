@@ -4,10 +4,13 @@ import sqlite3
 from typing import cast
 
 from node.desk import persons
+from node.desk.attention import why_unheard
 from node.desk.context import Context
 from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
+from node.desk.votes import allows, counting_votes
 from sync.decide.ask import AskState, Outcome
+from sync.decide.ask import Kind as ApprovalKind
 
 GONE = {
     Outcome.ANSWERED.value: "Its words are not kept any more, so ask anew if you still need them."
@@ -28,7 +31,7 @@ def flagged_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, *, already_open: bool
 ) -> Flagged:
     """Return the reply to raising an ask."""
-    reach, reason = persons.reachable(connection, row.role)
+    reach, reason = _reach(connection, row, context.clock.now())
     return Flagged(
         id=context.short(row.id),
         full_id=row.id,
@@ -37,6 +40,8 @@ def flagged_of(
         reach=reach,
         reach_reason=reason,
         deadline=row.deadline,
+        needed=row.needed,
+        role=row.role,
     )
 
 
@@ -44,7 +49,7 @@ def answer_of(
     context: Context, connection: sqlite3.Connection, row: AskRow, session: str | None
 ) -> Answer:
     """Return where an ask stands; the answer itself only to the session that holds it."""
-    reach, why_not = persons.reachable(connection, row.role)
+    reach, why_not = _reach(connection, row, context.clock.now())
     text = words(connection, row)
     answer = text.answer
     here = row.home == context.identity.name
@@ -68,4 +73,18 @@ def answer_of(
         resolved=row.resolved_at is not None,
         reach=reach,
         reach_reason=why_not,
+        unclear=bool(row.unclear) and row.state != AskState.VOID.value,
+        counted=allows(connection, row, persons.everyone(connection)),
+        needed=row.needed,
+        role=row.role,
     )
+
+
+def _reach(connection: sqlite3.Connection, row: AskRow, now: int) -> tuple[int, str | None]:
+    """Return how many could still answer, and why that is not enough or nobody is called."""
+    if row.state != AskState.WAITING.value or row.kind != ApprovalKind.APPROVAL.value:
+        count, reason = persons.reachable(connection, row.role)
+    else:
+        votes = counting_votes(connection, row, persons.everyone(connection))
+        count, reason = persons.more_needed(connection, row.quorum, votes)
+    return count, reason or why_unheard(connection, row, now)

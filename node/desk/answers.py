@@ -8,22 +8,30 @@ ruled on, also after a crash between the two commits.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 
-from node.desk import far, persons
+from node.desk import accounts, far, persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.views import Looking
-from node.desk.votes import final_votes, is_signed, standing_votes, taken_back, unruled, words_of
+from node.desk.votes import (
+    counting_votes,
+    final_votes,
+    is_signed,
+    taken_back,
+    unruled,
+    words_of,
+)
 from node.store import erasing
 from node.store.transaction import Transaction
 from sync.decide.ask import AskState, Kind
+from sync.decide.card_open import own_agent
 from sync.decide.card_state import GONE, HomeState
 from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
-from sync.decide.people import Person, eligible
+from sync.decide.people import eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
 from sync.errors import Conflict, Invalid, NotAllowed, StoreError
 from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText
@@ -41,6 +49,9 @@ OPEN_OWN = (
 )
 TAKES_BACK = 16
 """Votes one taking back names: far more than anyone gives on one ask between rulings."""
+
+SESSION_SHOWN = 8
+"""Characters of a session's id that tell the places of a person apart."""
 
 
 class Answers:
@@ -128,7 +139,7 @@ class Answers:
         verdict = rule(
             row.to_decide(),
             vote,
-            earlier=_earlier(connection, row, people),
+            earlier=counting_votes(connection, row, people),
             person=people.get(vote.person),
             speaks_for=persons.speaks_for(connection, vote.node.decode(), vote.person)
             and is_signed(connection, vote.hash),
@@ -137,6 +148,7 @@ class Answers:
             text=said.text,
             because=said.because,
             taken_back=taken_back(connection, row.id, vote),
+            on_hold=accounts.refuses(connection, vote.person) is not None,
         )
         transaction.append(
             EntryType.RULING,
@@ -173,6 +185,7 @@ class Answers:
             votes=[made.hash for made in verdict.made_by],
             choice=vote.choice,
             text=FinalText(text=said.text, because=said.because),
+            unclear=vote.unclear,
         )
 
     def _blob_here(self, connection: sqlite3.Connection, ask_id: str, decision: Decision) -> None:
@@ -189,7 +202,13 @@ class Answers:
             )
         if row.posted:
             raise Invalid(f"A {row.kind} is only read; nobody answers it.")
+        accounts.check_answers(transaction.connection, viewer.person)
         self._check_home(transaction, row, viewer)
+        if ballot.decision == Decision.ALLOW.value and viewer.person in row.quorum.not_by:
+            raise NotAllowed(
+                own_agent(row.role),
+                hint="You can deny it; allowing it takes someone else.",
+            )
         if row.state != AskState.WAITING.value:
             raise self.closed(transaction.connection, row, viewer)
         self._check_words(transaction.connection, row, Decision(ballot.decision))
@@ -200,7 +219,13 @@ class Answers:
             choice=ballot.choice,
             text=ballot.text,
             because=ballot.because,
+            unclear=ballot.unclear,
         )
+        if ballot.unclear and not (ballot.because or "").strip():
+            raise Invalid(
+                "Nothing says what is unclear, so the agent could not ask better.",
+                hint="Write what you need to know.",
+            )
         if ballot.seen != row.entry_hash.hex():
             raise Conflict(
                 "This ask has changed since it was shown to you; nothing was recorded.",
@@ -247,11 +272,13 @@ class Answers:
         entry = transaction.append(
             EntryType.VOTE,
             VoteFacts(
+                session=place_of(viewer),
                 ask=row.id,
                 person=viewer.person,
                 decision=Decision.TAKE_BACK.value if takes_back else ballot.decision,
                 seen=row.entry_hash,
                 choice=ballot.choice,
+                unclear=ballot.unclear and not takes_back,
                 takes_back=takes_back or [],
                 at=transaction.now,
             ),
@@ -336,28 +363,11 @@ class Answers:
         )
 
 
-def _earlier(
-    connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]
-) -> list[Vote]:
-    """Return what a vote is counted with.
-
-    While the ask is open, an allow counts only as long as who gave it may give it: a final
-    is checked everywhere as of the moment it was made, each vote in it alike.
-    """
-    votes = standing_votes(connection, row.id)
-    if row.state != AskState.WAITING.value:
-        return votes
-    return [
-        vote
-        for vote in votes
-        if vote.decision is not Decision.ALLOW
-        or (
-            persons.speaks_for(connection, vote.node.decode(), vote.person)
-            and eligible(people.get(vote.person), row.role)
-        )
-    ]
-
-
 def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:
     row = connection.execute("SELECT ruling FROM vote WHERE hash = ?", (vote,)).fetchone()
     return None if row is None else row[0]
+
+
+def place_of(viewer: Viewer) -> str:
+    """Name the signed-in place of a vote: its kind and the beginning of its id, no secret."""
+    return f"{viewer.kind} {viewer.session_id[:SESSION_SHOWN]}"

@@ -18,7 +18,6 @@ from sync.log.facts import (
     FinalFacts,
     FinalText,
     HandoverFacts,
-    Quorum,
     ResolvedFacts,
     ResolvedText,
 )
@@ -42,6 +41,7 @@ def close(
     choice: str | None = None,
     text: FinalText | None = None,
     reason: str | None = None,
+    unclear: bool = False,
 ) -> AskRow:
     """Make the final. `votes` are entry hashes, the deciding one last.
 
@@ -62,10 +62,11 @@ def close(
             ask=row.id,
             seen=row.entry_hash,
             outcome=outcome.value,
+            unclear=unclear,
             choice=choice,
             reason=reason,
             rule=row.rule,
-            quorum=Quorum(needed=row.needed, role=row.role),
+            quorum=row.quorum,
             votes=embedded,
             people_heads=persons.heads(transaction.connection) if votes else [],
             use_by=transaction.now + USE_BY_MS if approval and votes else None,

@@ -12,10 +12,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from node.desk import far, rows
+from node.desk import accounts, far, judging, rows
+from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, hand, reload, resolve, void
 from node.desk.context import Context
-from node.desk.gate_verdict import not_decided, title_of, verdict_of
+from node.desk.gate_verdict import held_back, not_decided, title_of, verdict_of
 from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
@@ -23,6 +24,7 @@ from node.desk.rows import AskRow, by_id, followed, select
 from node.desk.rules_store import RulesStore, check_in_force
 from node.desk.sessions import hear
 from node.gate.call import Call
+from node.gate.law import Law, Ruled
 from node.gate.rules import Rules
 from node.store.transaction import Transaction
 from sync import limits
@@ -47,9 +49,9 @@ class GateDesk:
         self._locks: dict[tuple[str, bytes], asyncio.Lock] = {}
         self._users: Counter[tuple[str, bytes]] = Counter()
 
-    async def rules(self) -> Rules:
-        """The rules in force (empty when none were ever applied)."""
-        return await self._rules.in_force()
+    async def judge(self, who: Asker, call: Call) -> Ruled:
+        """What all rules over the call say."""
+        return await judging.judge(self.context, self._rules, who, call)
 
     async def hold(self, hold: GateHold) -> GateVerdict:
         """Pick up a verdict by session and digest, or raise an ask and hold."""
@@ -60,7 +62,8 @@ class GateDesk:
             if isinstance(found, GateVerdict):
                 return found
             if found is None:
-                found = await self._raise(hold, await self._content(hold.call))
+                hidden = hold.match.hide if hold.match else ()
+                found = await self._raise(hold, await content_of(self.context, hold.call, hidden))
             self._waiting[found] += 1
         try:
             ask = await self._until_closed(found, hold.hold_s)
@@ -162,24 +165,13 @@ class GateDesk:
         if row.state == AskState.WAITING.value and transaction.silenced is None:
             close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=SETTLED))
 
-    async def _content(self, call: Call) -> CallContent:
-        salt = self.context.random(limits.SALT_BYTES)
-        blob = await asyncio.to_thread(self.context.blobs.put, call.canonical, salt)
-        return CallContent(
-            tool=call.tool,
-            summary=call.summary,
-            canonical=call.canonical,
-            digest=call.digest,
-            blob=blob,
-            diff=call.diff,
-        )
-
     async def _find(self, hold: GateHold) -> GateVerdict | str | None:
         """Return a verdict, or the open ask that this call is, or None: it must be raised."""
         return await self._rules.decide(lambda rules: self._found(hold, rules))
 
     async def _found(self, hold: GateHold, rules: Rules) -> GateVerdict | str | None:
         held = frozenset(self._waiting)
+        law = await judging.law_over(rules, hold.call.cwd)
 
         def job(transaction: Transaction) -> GateVerdict | str | None:
             waiting = _now(transaction, held)
@@ -196,7 +188,7 @@ class GateDesk:
                     return row.id
                 if usable(row, transaction.now):
                     self._follow(transaction, hold, row.id)
-                    return self._hand(transaction, row, hold, rules)
+                    return self._hand(transaction, row, hold, law)
             return None
 
         return await self.context.writer.run("gate_find", job)
@@ -247,17 +239,22 @@ class GateDesk:
         return await self.context.writer.run("gate", job)
 
     def _record(self, transaction: Transaction, hold: GateHold, content: CallContent) -> str:
-        match = hold.match
-        version = self._rules.version
+        match, version = hold.match, hold.version
         ask = NewAsk(
             kind=Kind.APPROVAL,
             title=title_of(content),
+            detail=(match.reason if match else None) or "",
             call=content,
             enforced=True,
             rule=RuleReference(name=match.rule, version=version) if match and version else None,
             default_deadline_ms=(
                 round(match.deadline_s * 1000) if match and match.deadline_s else None
             ),
+            approvals=match.approvals if match else 1,
+            role=match.role if match else None,
+            self_approval=match.self_approval if match else True,
+            escalate_ms=round(match.escalate_s * 1000) if match and match.escalate_s else None,
+            escalate_to=match.escalate_to if match else None,
         )
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)
@@ -339,25 +336,24 @@ class GateDesk:
         return await self._rules.decide(lambda rules: self._picked_up(ask, hold, rules))
 
     async def _picked_up(self, ask: str, hold: GateHold, rules: Rules) -> GateVerdict:
+        law = await judging.law_over(rules, hold.call.cwd)
+
         def job(transaction: Transaction) -> GateVerdict:
             row = expire_if_due(transaction, reload(transaction, ask))
             if row.state == AskState.WAITING.value or transaction.silenced is not None:
                 transaction.run("UPDATE gate_call SET printed = 1 WHERE ask = ?", ask)
-                return not_decided(self.context, row)
-            return self._hand(transaction, row, hold, rules)
+                return not_decided(self.context, transaction, row)
+            return self._hand(transaction, row, hold, law)
 
         return await self.context.writer.run("gate_hand_over", job)
 
-    def _hand(
-        self, transaction: Transaction, row: AskRow, hold: GateHold, rules: Rules
-    ) -> GateVerdict:
+    def _hand(self, transaction: Transaction, row: AskRow, hold: GateHold, law: Law) -> GateVerdict:
         """Hand the final to this hook: committed before anything is printed."""
         if row.state == AskState.VOID.value:
             return verdict_of(self.context, transaction, row)
         if row.outcome == Outcome.ALLOWED.value:
-            check_in_force(transaction, rules)
-            match = rules.match(hold.call.tool, hold.call.arguments, hold.call.cwd)
-            if match is not None and match.action == "deny":
+            check_in_force(transaction, law.account)
+            if judging.ruled(transaction.connection, law, hold.who, hold.call).refuses:
                 return verdict_of(self.context, transaction, void(transaction, row, Void.RULES))
         standing = rows.standing(transaction.connection, row)
         decided = give(standing, hold.who.session, now=transaction.now)
@@ -370,6 +366,9 @@ class GateDesk:
                 " is handed over once. Make the call again to ask anew.",
                 ask=self.context.short(row.id),
             )
+        held = accounts.allow_held(transaction.connection, row)
+        if held is not None:
+            return held_back(self.context, transaction, row, held)
         row = hand(transaction, row, hold.who.session)
         transaction.run(
             "UPDATE gate_call SET invocation = ? WHERE ask = ?",

@@ -4,22 +4,28 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Literal
 
-from node.desk import erasing, persons
+from node.desk import batches, erasing, persons
 from node.desk.answers import Answers
+from node.desk.attention_desk import AttentionBook
 from node.desk.context import Context
+from node.desk.needless import mark, report
 from node.desk.reading import Reading
 from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
+from node.desk.standing import StandingDesk
 from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
 from sync.decide.people import Act, may
-from sync.errors import Invalid, NotAllowed
+from sync.errors import AskmeshError, Invalid, NotAllowed
 from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
+from web.account_views import StandingView, WordTaken
+from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.together_views import AgentCount, Ballots
 from web.views import (
     AskDetail,
     AskView,
@@ -43,11 +49,13 @@ class PersonDesk:
         sign_ins: SignIns,
         rules: RulesStore,
     ) -> None:
+        self._accounts = StandingDesk(context)
         self._context = context
         self._reading = reading
         self._answers = answers
         self._sign_ins = sign_ins
         self._rules = rules
+        self._attention = AttentionBook(context)
 
     @property
     def store_id(self) -> str:
@@ -181,6 +189,36 @@ class PersonDesk:
 
         return await self._context.writer.run("mark", job)
 
+    async def vote_together(
+        self, viewer: Viewer, ballots: Ballots
+    ) -> list[VoteReceipt | AskmeshError]:
+        """Give several answers."""
+        return await batches.vote_together(self._answers, viewer, ballots)
+
+    async def mark_needless(self, viewer: Viewer, ask_id: str, *, needless: bool) -> AskView:
+        """Mark what need not have been asked."""
+        return await mark(self._context, viewer, ask_id, needless=needless)
+
+    async def agent_report(self, viewer: Viewer) -> list[AgentCount]:  # noqa: ARG002 -- proves it
+        """How much each agent asked."""
+        return await self._context.reader.run(report)
+
+    async def attention(self, viewer: Viewer) -> AttentionView:
+        """How the viewer is called."""
+        return await self._attention.view(viewer)
+
+    async def subscribe(self, viewer: Viewer, wanted: Subscribing) -> AttentionView:
+        """Whether some agents call the viewer."""
+        return await self._attention.subscribe(viewer, wanted)
+
+    async def mute(self, viewer: Viewer, until: int | None) -> AttentionView:
+        """Let nothing call the viewer for a while."""
+        return await self._attention.mute(viewer, until)
+
+    async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
+        """The viewer's quiet hours."""
+        return await self._attention.set_quiet(viewer, quiet)
+
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""
         await self._context.writer.run("restored_seen", partial(put_away, viewer=viewer))
@@ -198,3 +236,27 @@ class PersonDesk:
     ) -> RulesView:
         """Apply rules."""
         return await self._rules.apply(viewer, name=name, source=source, replaces=replaces)
+
+    async def standing(self, viewer: Viewer) -> StandingView:
+        """How accounts stand."""
+        return await self._accounts.standing(viewer)
+
+    async def set_standing(
+        self, viewer: Viewer, person: str, standing: str, *, remedy: str | None, reason: str
+    ) -> StandingView:
+        """An owner's word on another person."""
+        return await self._accounts.set_standing(
+            viewer, person, standing, remedy=remedy, reason=reason
+        )
+
+    async def standing_word(self, operator: bytes, word: bytes, signature: bytes) -> WordTaken:
+        """An operator's word; nobody needs to be signed in."""
+        return await self._accounts.standing_word(operator, word, signature)
+
+    async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
+        """Register an operator."""
+        return await self._accounts.add_operator(viewer, name, key)
+
+    async def remove_operator(self, viewer: Viewer, key: bytes) -> StandingView:
+        """Remove an operator."""
+        return await self._accounts.remove_operator(viewer, key)

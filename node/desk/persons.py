@@ -1,10 +1,19 @@
 """Persons as the membership entries state them, and who could answer now."""
 
 import sqlite3
+from collections.abc import Collection, Mapping
 
+from node.desk import accounts
 from node.store import membership_tables
-from sync.decide.people import Act, Person, may, reach
-from sync.decide.rights import role_of
+from node.store.transaction import Transaction
+from sync.decide import standing
+from sync.decide.people import Act, Person, eligible, may, reach
+from sync.decide.quorum import missing
+from sync.decide.versions import role_of
+from sync.decide.vote import Vote
+from sync.log.entry import sha256
+from sync.log.facts import MemberFacts, Quorum, read
+from sync.log.kinds import EntryType
 
 
 def everyone(connection: sqlite3.Connection) -> dict[str, Person]:
@@ -39,9 +48,79 @@ def reachable(connection: sqlite3.Connection, role: str | None) -> tuple[int, st
     # Told by `node.fleet.removal`, which builds on this room.
     if connection.execute("SELECT 1 FROM local WHERE name = 'removed'").fetchone() is not None:
         return 0, "this machine was removed from its fleet; no answer reaches it any more"
+    said = accounts.said(connection)
+    able = with_machine(connection, everyone(connection))
+    count, why = reach(
+        [person for person in able if standing.refuses(said, person.id) is None], role
+    )
+    if count == 0 and reach(able, role)[0]:
+        held = (standing.refuses(said, person.id) for person in able if eligible(person, role))
+        worst = max((one for one in held if one is not None), key=standing.severity)
+        return 0, standing.no_reach(worst.level)
+    return count, why
+
+
+def with_machine(connection: sqlite3.Connection, people: Mapping[str, Person]) -> list[Person]:
+    """Return those of `people` for whom some machine speaks."""
+    found = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live ORDER BY 1")
+    return [people[one] for (one,) in found if one in people]
+
+
+def more_needed(
+    connection: sqlite3.Connection, quorum: Quorum, votes: Collection[Vote]
+) -> tuple[int, str | None]:
+    """Return how many persons could still allow it, and why that is not enough.
+
+    `votes` are those that count by now.
+    """
+    count, reason = reachable(connection, quorum.role)
+    if not count or (quorum == Quorum() and not votes):
+        return count, reason
     everybody = everyone(connection)
-    with_machine = connection.execute("SELECT DISTINCT person FROM speaks_for WHERE live")
-    return reach((everybody[one] for (one,) in with_machine if one in everybody), role)
+    machines: dict[str, set[bytes]] = {}
+    for node, person in connection.execute(
+        "SELECT node, person FROM speaks_for JOIN node ON node.id = node"
+        " WHERE live AND removed IS NULL"
+    ):
+        if eligible(everybody.get(person), quorum.role):
+            machines.setdefault(person, set()).add(node.encode())
+    able, short = missing(quorum, votes, machines)
+    if not short:
+        return able, None
+    return able, _too_few(quorum, machines)
+
+
+def _too_few(quorum: Quorum, machines: Collection[str]) -> str:
+    """Why the allows that are needed cannot come, and what would change that."""
+    with_role = f" with the role {quorum.role}" if quorum.role else ""
+    if not set(machines) - set(quorum.not_by):
+        return (
+            f"it must be allowed by someone{with_role} whose agent did not ask, and there is"
+            " nobody else; an owner has to invite someone"
+        )
+    return (
+        f"it needs {quorum.needed} people{with_role}, each on a machine of their own, and there"
+        " are too few; an owner has to invite someone or assign a machine"
+    )
+
+
+def owners(transaction: Transaction) -> list[str]:
+    """Return whose agents ask on this machine: those it speaks for, else who let it in."""
+    speaks = transaction.rows(
+        "SELECT person FROM speaks_for WHERE node = ? AND live ORDER BY person",
+        transaction.identity.name,
+    )
+    if speaks:
+        return [person for (person,) in speaks]
+    for (facts,) in transaction.rows(
+        "SELECT facts FROM entry WHERE fleet = ? AND type = ? ORDER BY n DESC",
+        transaction.identity.fleet,
+        EntryType.MEMBER.value,
+    ):
+        member = read(MemberFacts, facts)
+        if sha256(member.node_key) == transaction.identity.key.node_id:
+            return [member.by]
+    return []
 
 
 def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str]:
@@ -57,6 +136,7 @@ def conflicts(connection: sqlite3.Connection, viewer: Person | None) -> list[str
             " WHERE speaks_for.split ORDER BY 1"
         )
     ]
+    found += accounts.conflicts(connection)
     (rules,) = connection.execute("SELECT count(*) FROM rules WHERE in_force").fetchone()
     if rules > 1:
         found.append(

@@ -11,7 +11,8 @@ import msgspec
 
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from node.gate.call import Call
-from node.gate.rules import Match, Rules
+from node.gate.law import Ruled
+from node.gate.rules import Match
 
 Progress = Callable[[float], Awaitable[None]]
 """Told the seconds since the ask was raised, rising over a restart of the node."""
@@ -70,6 +71,10 @@ class Agents(Protocol):
         """One ask for `askmesh show`: `web.views.AskDetail` as a JSON object."""
         ...
 
+    async def report(self, who: Asker) -> list[dict[str, Any]]:
+        """For `askmesh agent report`: `web.views.AgentCount` as JSON objects."""
+        ...
+
     async def node_status(self, who: Asker) -> dict[str, Any]:
         """For `askmesh status`: node, ports, persons signed in or not, counts, sessions, rules."""
         ...
@@ -90,6 +95,8 @@ class GateHold(msgspec.Struct, frozen=True, kw_only=True):
     call: Call
     match: Match | None
     """The `ask` rule that holds it; None: the host itself would have asked."""
+    version: str | None = None
+    """Of the rules it was held against."""
     stage: Literal["pre", "permission"]
     invocation: str
     """A random secret of this one hook process, the same when it reconnects."""
@@ -111,8 +118,8 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """What the gate needs: asks that it alone may pick up."""
 
-    async def rules(self) -> Rules:
-        """The rules in force (empty when none were ever applied)."""
+    async def judge(self, who: Asker, call: Call) -> Ruled:
+        """What all rules over the call say: the fleet's, its repository's, under each name."""
         ...
 
     async def hold(self, hold: GateHold) -> GateVerdict:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from node.agents.contract import contract
+from node.desk import persons
 from node.desk.closing import reload
 from node.desk.context import Limits
 from node.desk.replies import another_call
@@ -39,9 +41,15 @@ class CallContent(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     canonical: bytes
     digest: bytes
+    """Of the whole call."""
     blob: bytes
     """Hash under which the canonical call already lies in the blob store."""
     diff: str | None = None
+    whole: bytes | None = None
+    """The canonical call, where what is in `canonical` has arguments hidden."""
+    secret: bytes = b""
+    """Key of the commitment to `whole`."""
+    hidden: int = 0
 
 
 class NewAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +66,13 @@ class NewAsk(msgspec.Struct, frozen=True, kw_only=True):
     call: CallContent | None = None
     enforced: bool = False
     rule: RuleReference | None = None
+    approvals: int = 1
+    """How many must allow it, as the rule says; below it, who of them may."""
+    role: str | None = None
+    self_approval: bool = True
+    escalate_ms: int | None = None
+    """After how long it goes on to those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
     def content(self) -> bytes:
         """Return a hash of what is asked: two asks with the same one are the same."""
@@ -179,6 +194,7 @@ def record(transaction: Transaction, who: Asker, ask: NewAsk, most: Limits) -> A
                 session=who.session,
                 project=who.project,
                 created=transaction.now,
+                contract=contract(),
             ),
             NoteText(title=ask.title, detail=ask.detail, branch=who.branch, cwd=who.cwd),
         )
@@ -204,7 +220,14 @@ def _check_room(transaction: Transaction, session: str, most: Limits) -> None:
         )
 
 
-def _facts(who: Asker, ask: NewAsk, *, number: int, created: int, salt: bytes) -> AskFacts:
+def _quorum(transaction: Transaction, ask: NewAsk) -> Quorum:
+    not_by = [] if ask.self_approval else persons.owners(transaction)
+    return Quorum(needed=ask.approvals, role=ask.role, not_by=not_by)
+
+
+def _facts(
+    who: Asker, ask: NewAsk, *, number: int, created: int, salt: bytes, quorum: Quorum
+) -> AskFacts:
     call = ask.call
     return AskFacts(
         number=number,
@@ -222,11 +245,14 @@ def _facts(who: Asker, ask: NewAsk, *, number: int, created: int, salt: bytes) -
         options=[option.id for option in ask.options],
         enforced=ask.enforced,
         rule=ask.rule,
-        quorum=Quorum(),
+        quorum=quorum,
         # The replicated digest is keyed by the salt: without the text it says nothing.
         call_mac=hmac.digest(salt, call.canonical, hashlib.sha256) if call else None,
         blob=call.blob if call else None,
         call_size=len(call.canonical) if call else 0,
+        contract=contract(),
+        escalate_at=None if ask.escalate_ms is None else created + ask.escalate_ms,
+        escalate_to=None if ask.escalate_ms is None else ask.escalate_to,
     )
 
 
@@ -238,7 +264,14 @@ def _record_ask(
     call = ask.call
     transaction.append(
         EntryType.ASK,
-        _facts(who, ask, number=number, created=transaction.now, salt=salt),
+        _facts(
+            who,
+            ask,
+            number=number,
+            created=transaction.now,
+            salt=salt,
+            quorum=_quorum(transaction, ask),
+        ),
         AskText(
             title=ask.title,
             detail=ask.detail,
@@ -246,13 +279,29 @@ def _record_ask(
             fallback=ask.fallback,
             branch=who.branch,
             cwd=who.cwd,
-            call=CallLine(tool=call.tool, summary=call.summary) if call else None,
+            call=_line(call) if call else None,
         ),
         salt=salt,
     )
     name = ask_name(transaction.identity.key.node_id, number)
     transaction.run("INSERT INTO ask_content VALUES (?, ?, ?)", name, who.session, ask.content())
     if call is not None:
+        _keep_call(transaction, name, call)
+
+
+def _line(call: CallContent) -> CallLine:
+    return CallLine(tool=call.tool, summary=call.summary, hidden=call.hidden)
+
+
+def _keep_call(transaction: Transaction, ask: str, call: CallContent) -> None:
+    """Keep what only its home may know of a call."""
+    transaction.run(
+        "INSERT INTO call (ask, digest, diff) VALUES (?, ?, ?)", ask, call.digest, call.diff
+    )
+    if call.whole is not None:
         transaction.run(
-            "INSERT INTO call (ask, digest, diff) VALUES (?, ?, ?)", name, call.digest, call.diff
+            "INSERT INTO hidden_call (ask, canonical, secret) VALUES (?, ?, ?)",
+            ask,
+            call.whole,
+            call.secret,
         )

@@ -10,10 +10,13 @@ import msgspec
 
 from node import limits
 from node.desk import restored
+from node.desk.attention_desk import all_hushed, view_of
+from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
 from node.desk.rules_store import RulesStore
+from node.desk.standing import banner
 from node.desk.views import Looking, as_object
 from node.store import erasing
 from node.store.transaction import Transaction
@@ -73,7 +76,9 @@ class Reading:
                     *banners(connection, looking.now),
                     *conflicts(connection, looking.viewer),
                 ],
+                account=banner(connection, viewer.person, looking.said),
                 restored=restored.copied(connection),
+                attention=view_of(connection, viewer.person, looking.now),
             )
 
         return await self.context.reader.run(read)
@@ -88,20 +93,25 @@ class Reading:
             looking = Looking(self.context, connection, person)
             return AskDetail(
                 ask=looking.ask(row),
-                call=self._call(connection, row),
+                call=self._call(connection, row, person),
                 history=history(connection, looking, row),
             )
 
         return await self.context.reader.run(read)
 
-    def _call(self, connection: sqlite3.Connection, row: AskRow) -> CallView | None:
+    def _call(
+        self, connection: sqlite3.Connection, row: AskRow, person: str | None
+    ) -> CallView | None:
         if row.blob is None:
             return None
         try:
-            canonical = self.context.blobs.get(row.blob)
+            travelled = self.context.blobs.get(row.blob)
+            # What a rule hides is for persons at the machine that asks, and for no other agent.
+            canonical = whole(self.context, connection, row) if person else travelled
         except NotFound:
             return None
-        call: dict[str, Any] = json.loads(canonical)
+        call: dict[str, Any] = json.loads(canonical or travelled)
+        hides = "hidden" in json.loads(travelled)
         local = connection.execute(
             "SELECT digest, diff FROM call WHERE ask = ?", (row.id,)
         ).fetchone()
@@ -110,9 +120,10 @@ class Reading:
             arguments=call["arguments"],
             cwd=call["cwd"],
             files=[FileView(path=file["path"], sha256=file["sha256"]) for file in call["files"]],
-            diff=local[1] if local else None,
-            canonical=canonical.decode(),
+            diff=local[1] if local and (person or not hides) else None,
+            canonical=(canonical or travelled).decode(),
             digest=local[0].hex() if local else "",
+            whole="hidden" not in call,
         )
 
     async def changes(self, since: int, person: str | None) -> AsyncIterator[Change | None]:
@@ -211,6 +222,7 @@ class Reading:
         def read(connection: sqlite3.Connection) -> dict[str, Any]:
             looking = Looking(self.context, connection, None)
             reach, reason = reachable(connection, None)
+            account = banner(connection, None, looking.said)
             summary = (
                 None
                 if rules is None
@@ -228,10 +240,13 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
+                "account": None if account is None else msgspec.to_builtins(account),
                 "banners": hindrance(self.context.writer.trouble)
                 + banners(connection, looking.now)
-                + restored.words(connection),
+                + restored.words(connection)
+                + ([] if account is None else [account.sentence]),
                 "fleet": msgspec.to_builtins(self.context.fleet.view(connection, looking.now)),
+                "attention": msgspec.to_builtins(all_hushed(connection, looking.now)),
                 "privacy": msgspec.to_builtins(privacy(connection)),
             }
 

@@ -81,6 +81,10 @@ class Flagged(Reply, frozen=True, kw_only=True):
     reach_reason: str | None = None
     """Why nobody could, when `reach` is 0."""
     deadline: int | None = None
+    needed: int = 1
+    """How many people must allow an approval."""
+    role: str | None = None
+    """The role that those must have."""
 
 
 class Answer(Reply, frozen=True, kw_only=True):
@@ -105,6 +109,12 @@ class Answer(Reply, frozen=True, kw_only=True):
     resolved: bool = False
     reach: int = 0
     reach_reason: str | None = None
+    unclear: bool = False
+    """With `denied` or `declined`: sent back as not understood; ask again, better."""
+    counted: int = 0
+    """While waiting: how many of `needed` allowed it so far. Who they are is not told."""
+    needed: int = 1
+    role: str | None = None
 
 
 class PendingRow(Reply, frozen=True, kw_only=True):
@@ -123,6 +133,10 @@ class PendingRow(Reply, frozen=True, kw_only=True):
     resolved: bool
     created: int
     deadline: int | None
+    counted: int = 0
+    needed: int = 1
+    role: str | None = None
+    unclear: bool = False
 
 
 class Whoami(Reply, frozen=True, kw_only=True):

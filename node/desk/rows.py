@@ -40,12 +40,15 @@ class AskRow(msgspec.Struct, frozen=True, kw_only=True):
     rule_version: str | None
     needed: int
     role: str | None
+    not_by: str
+    contract: str | None
     call_mac: bytes | None
     blob: bytes | None
     call_size: int
     options: str
     revision: int
     outcome: str | None
+    unclear: int
     choice: str | None
     reason: str | None
     final_hash: bytes | None
@@ -66,6 +69,12 @@ class AskRow(msgspec.Struct, frozen=True, kw_only=True):
     def option_ids(self) -> list[str]:
         """The ids of a question's options."""
         return msgspec.json.decode(self.options, type=list[str])
+
+    @property
+    def quorum(self) -> Quorum:
+        """Who and how many must approve it."""
+        not_by = msgspec.json.decode(self.not_by, type=list[str])
+        return Quorum(needed=self.needed, role=self.role, not_by=not_by)
 
     @property
     def posted(self) -> bool:
@@ -90,7 +99,7 @@ class AskRow(msgspec.Struct, frozen=True, kw_only=True):
             deadline=self.deadline,
             session=self.session,
             enforced=bool(self.enforced),
-            quorum=Quorum(needed=self.needed, role=self.role),
+            quorum=self.quorum,
         )
 
 

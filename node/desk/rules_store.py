@@ -54,11 +54,6 @@ class RulesStore:
         self.context = context
         self._parsed = EMPTY
 
-    @property
-    def version(self) -> str | None:
-        """Of the rules parsed last (None: none were ever applied)."""
-        return self._parsed.version if self._parsed.entries else None
-
     async def in_force(self) -> Rules:
         """Return the rules in force, as they stand in the store now."""
         return (await self._latest_parsed())[1]

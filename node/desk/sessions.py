@@ -1,5 +1,8 @@
 """Sessions of agents: who was heard when, and whether a gate holds their calls."""
 
+import sqlite3
+
+from node import limits
 from node.desk.requests import Asker
 from node.store.transaction import Transaction
 
@@ -56,4 +59,20 @@ def hear(
         ended,
         status is not None,
     )
+    transaction.run(
+        "INSERT OR IGNORE INTO agent_name SELECT ?1, ?2"
+        " WHERE (SELECT count(*) FROM agent_name WHERE session = ?1) < ?3",
+        who.session,
+        who.agent,
+        limits.NAMES_OF_SESSION,
+    )
     transaction.change("session", who.session)
+
+
+def names_of(connection: sqlite3.Connection, session: str, now: str) -> tuple[str, ...]:
+    """The name by which a session calls itself now, and those it was heard under before."""
+    before = connection.execute(
+        "SELECT agent FROM agent_name WHERE session = ? AND agent != ? ORDER BY agent",
+        (session, now),
+    )
+    return (now, *(str(agent) for (agent,) in before))

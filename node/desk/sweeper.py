@@ -12,6 +12,7 @@ from functools import partial
 
 from node.desk import erasing
 from node.desk.answers import Answers
+from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.far import last_heard
@@ -51,6 +52,7 @@ class Sweeper:
         self._told: set[str] = set()
         self._tidied = 0
         self._retention = Retention(context)
+        self._attention = AttentionSweep(context)
 
     async def run(self) -> None:
         """Sweep until cancelled; a store that fails is tried again at the next look."""
@@ -90,6 +92,9 @@ class Sweeper:
         retained = await self._retention.step(now)
         if retained is not None:
             moments.append(retained)
+        turns = await self._attention.step(now)
+        if turns is not None:
+            moments.append(turns)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
             await context.writer.run("tidy", _tidy)
@@ -227,3 +232,4 @@ def _tidy(transaction: Transaction) -> None:
             "DELETE FROM person_session WHERE kind = ? AND last_used < ?", kind, now - life
         )
     transaction.run("DELETE FROM agent_session WHERE last_heard < ?", now - SESSION_KEPT_MS)
+    transaction.run("DELETE FROM agent_name WHERE session NOT IN (SELECT id FROM agent_session)")

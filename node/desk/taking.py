@@ -2,20 +2,32 @@
 
 import json
 import sqlite3
+from typing import Any, NamedTuple
 
-from node.desk import rows
+from node.desk import accounts, persons, rows
 from node.desk.answer import answer_of
+from node.desk.call_content import whole
 from node.desk.closing import expire_if_due, hand, void
 from node.desk.context import Context
+from node.desk.judging import law_over
 from node.desk.replies import check_same_call, name, recall, remember
 from node.desk.requests import Answer, Asker
 from node.desk.rows import AskRow, find, followed
 from node.desk.rules_store import RulesMoved, RulesStore, check_in_force
+from node.desk.sessions import names_of
 from node.gate.rules import Rules
 from node.store.transaction import Transaction
+from sync.decide import standing
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.handover import Give, Void, give
 from sync.errors import Conflict, NotAllowed, OnHold
+
+
+class _Unspent(NamedTuple):
+    """An ask that was allowed and waits to be handed over."""
+
+    row: AskRow
+    call: dict[str, Any] | None
 
 
 class Taking:
@@ -29,9 +41,7 @@ class Taking:
         """Take what there is of an ask; under the same request id, the first reply again."""
 
         async def taken(rules: Rules) -> Answer:
-            refused = await self.context.reader.run(
-                lambda connection: self._refused(connection, ask, rules)
-            )
+            refused = await self._refused(who, ask, rules)
 
             def job(transaction: Transaction) -> Answer:
                 found = recall(transaction, stored, Answer)
@@ -69,16 +79,30 @@ class Taking:
             raise NotAllowed(f"{self.context.short(row.id)} was raised on another machine.")
         return row
 
-    def _refused(self, connection: sqlite3.Connection, ask: str, rules: Rules) -> bool | None:
+    async def _refused(self, who: Asker, ask: str, rules: Rules) -> bool | None:
         """Whether the rules refuse an allowed call by now; None: none waits to be handed over."""
+        found = await self.context.reader.run(lambda connection: self._unspent(connection, ask))
+        if found is None or found.call is None:
+            return None if found is None else False
+        call = found.call
+        law = await law_over(rules, call["cwd"])
+
+        def judged(connection: sqlite3.Connection) -> bool:
+            raised = names_of(connection, found.row.session, found.row.agent)
+            agents = dict.fromkeys((*raised, *names_of(connection, who.session, who.agent)))
+            return law.judge(
+                call["tool"], call["arguments"], call["cwd"], agents=tuple(agents)
+            ).refuses
+
+        return await self.context.reader.run(judged)
+
+    def _unspent(self, connection: sqlite3.Connection, ask: str) -> _Unspent | None:
+        """An allowed ask that was not handed over yet, with its call; None: it is none."""
         row = followed(connection, ask)
         if row is None or row.outcome != Outcome.ALLOWED.value or row.state != "closed":
             return None
-        if row.blob is None:
-            return False
-        call = json.loads(self.context.blobs.get(row.blob))
-        match = rules.match(call["tool"], call["arguments"], call["cwd"])
-        return match is not None and match.action == "deny"
+        canonical = whole(self.context, connection, row)
+        return _Unspent(row, None if canonical is None else json.loads(canonical))
 
     def _decided(
         self, transaction: Transaction, row: AskRow, who: Asker, *, take_over: bool
@@ -93,6 +117,7 @@ class Taking:
         if why is not None and decided in (Give.HAND, Give.VOID_USE_BY):
             raise OnHold(why, hint="Wait for it again; it is handed over once this is settled.")
         if decided is Give.HAND:
+            self._check_account(transaction, row)
             return hand(transaction, row, who.session)
         if decided is Give.VOID_USE_BY:
             return void(transaction, row, Void.USE_BY)
@@ -107,6 +132,22 @@ class Taking:
                 ),
             )
         return row
+
+    def _check_account(self, transaction: Transaction, row: AskRow) -> None:
+        """Raise `OnHold` where an account that allowed it is on hold by now."""
+        held = accounts.allow_held(transaction.connection, row)
+        if held is None:
+            return
+        people = persons.everyone(transaction.connection)
+        who = people.get(held.person or "")
+        why = standing.not_handed(
+            held.level, whole=held.person is None, who=who.name if who else None
+        )
+        raise OnHold(
+            f"{self.context.short(row.id)} was allowed, but {why}",
+            hint="Wait for it again later; it is handed over once that has ended, unless the"
+            " allow is too old by then.",
+        )
 
     def _again(self, transaction: Transaction, who: Asker, found: Answer) -> Answer:
         """Repeat a stored hand-over, unless the approval in it has become too old to use."""

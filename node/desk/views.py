@@ -2,24 +2,27 @@
 
 import json
 import sqlite3
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import msgspec
 
 from node import limits
-from node.desk import far, persons
+from node.desk import accounts, far, persons
+from node.desk.attention import Attentive, Columns, asked
 from node.desk.context import Context
+from node.desk.own_vote import own_vote, with_quorum
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
-from node.desk.votes import final_votes, standing_votes
+from node.desk.votes import COUNTED_FROM, allows, final_votes
 from node.store import erasing
+from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import Card, CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import Card, CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
-from sync.decide.quorum import counted
-from sync.decide.vote import Decision, Ruling
+from sync.decide.vote import Ruling
 from web.call_views import CallSummary
 from web.views import (
     AskView,
@@ -35,31 +38,8 @@ from web.views import (
     SessionView,
 )
 
-OWN_VOTE = "SELECT decision, ruling FROM vote WHERE ask = ? AND person = ? ORDER BY n DESC LIMIT 1"
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
-REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED)}
-
-
-class _OwnVote(NamedTuple):
-    """The viewer's last word on an ask; `decision` None: there is none."""
-
-    decision: str | None
-    ruling: str | None
-
-    @property
-    def taking_back(self) -> bool:
-        """Whether it takes an answer back, and the home has not ruled on that."""
-        return self.decision == Decision.TAKE_BACK.value and self.ruling is None
-
-    @property
-    def pending(self) -> bool:
-        """Whether it is an answer that the home has not ruled on."""
-        return self.decision is not None and self.ruling is None and not self.taking_back
-
-    @property
-    def ruled(self) -> str:
-        """How the home ruled on an answer; "" for what was taken back."""
-        return "" if self.decision == Decision.TAKE_BACK.value else self.ruling or ""
+REFUSED = {ruling.value: ruling for ruling in (Ruling.STALE, Ruling.NOT_ALLOWED, Ruling.ON_HOLD)}
 
 
 class Looking:
@@ -76,9 +56,12 @@ class Looking:
         self.speaks = self.viewer is not None and persons.speaks_for(
             connection, context.identity.name, self.viewer.id
         )
+        self.attentive = Attentive(connection, self.people)
         self._sights: dict[str, Sight] = {}
         self._disputed: dict[str, set[str]] = {}
         self.silenced = far.silenced(context, connection)
+        self.said = accounts.said(connection)
+        self.held = standing_of.refuses(self.said, viewer)
         self.machines = {
             node: MachineView(id=node, short=node[:4], name=name)
             for node, name in connection.execute("SELECT id, name FROM node")
@@ -96,10 +79,7 @@ class Looking:
             kind=cast("Literal['question', 'approval', 'note', 'done']", row.kind),
             title=text.title,
             detail=text.detail,
-            options=[
-                OptionView(id=option.id, label=option.label, detail=option.detail)
-                for option in (text.ask.options if text.ask else [])
-            ],
+            options=_options(text),
             agent=row.agent,
             session=row.session,
             project=row.project,
@@ -120,6 +100,10 @@ class Looking:
             handover=self._handover(row),
             resolved=_resolved(row, text),
             read=self._read(row),
+            needless=self._needless(row),
+            alike=self._alike(row),
+            needed=row.needed,
+            counted=allows(self.connection, row, self.people),
             erased=erased,
         )
 
@@ -173,22 +157,26 @@ class Looking:
         """Count the cards with `needs_me`: the same conditions, in SQL."""
         if self.viewer is None or not self.speaks or not persons.may_answer(self.viewer):
             return 0
-        if self.silenced is not None:
+        if self.silenced is not None or self.held is not None:
             return 0
         roles = [role.value for role in Role if eligible(self.viewer, role.value)]
-        (count,) = self.connection.execute(
-            "SELECT count(*) FROM ask WHERE state = 'waiting'"
+        found = self.connection.execute(
+            "SELECT agent, project, home, ask.role, at, escalation.role, count(*) FROM ask"
+            " LEFT JOIN escalation ON ask = id WHERE state = 'waiting'"
             " AND (deadline IS NULL OR deadline > ?)"
-            " AND (role IS NULL OR role IN (SELECT value FROM json_each(?)))"
+            " AND (ask.role IS NULL OR ask.role IN (SELECT value FROM json_each(?)))"
             " AND home NOT IN (SELECT value FROM json_each(?))"
             " AND id NOT IN (SELECT ask FROM redaction)"
+            " AND (not_by = '[]'"
+            "  OR NOT EXISTS (SELECT 1 FROM json_each(not_by) WHERE json_each.value = ?))"
             " AND NOT EXISTS (SELECT 1 FROM vote WHERE vote.ask = ask.id AND person = ?"
             "  AND (ruling IS NULL OR ruling = 'counted') AND n ="
             "  (SELECT max(n) FROM vote AS own WHERE own.ask = ask.id"
-            "   AND own.person = vote.person))",
-            (self.now, json.dumps(roles), gone, self.viewer.id),
-        ).fetchone()
-        return int(count)
+            "   AND own.person = vote.person)) GROUP BY 1, 2, 3, 4, 5, 6",
+            (self.now, json.dumps(roles), gone, self.viewer.id, self.viewer.id),
+        )
+        means, viewer = self.attentive.means, self.viewer
+        return sum(n for *what, n in found if means(viewer, asked(Columns(*what)), self.now).calls)
 
     def sight(self, node: str) -> Sight:
         """Return how a machine stands, read once."""
@@ -206,22 +194,9 @@ class Looking:
             self._disputed[row.home] = found
         return row.id in found
 
-    def _own_vote(self, row: AskRow) -> _OwnVote:
-        """Return the viewer's last word on an ask, from whichever machine."""
-        if self.viewer is None or row.posted:
-            return _OwnVote(None, None)
-        last = self.connection.execute(OWN_VOTE, (row.id, self.viewer.id)).fetchone()
-        return _OwnVote(*(last or (None, None)))
-
-    def _counted(self, row: AskRow) -> int:
-        """Return how many allows the home has counted, as far as its rulings are here."""
-        if row.needed < 2 or row.state != AskState.WAITING.value:
-            return 0
-        return len(counted(standing_votes(self.connection, row.id)))
-
     def _own_made(self, row: AskRow) -> bool:
         """Whether the viewer's vote is one of those in a final that can be taken back."""
-        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < 2:
+        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < COUNTED_FROM:
             return False
         made = final_votes(self.connection, row)
         (mine,) = self.connection.execute(
@@ -241,9 +216,13 @@ class Looking:
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
     def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
+        heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
-            self._facts(row, text),
+            with_quorum(self.connection, row, self._facts(row, text), self.viewer, self.people),
+            attention=heard.attention,
+            unheard=heard.unheard,
             on_hold=self.silenced,
+            **accounts.on_card(self.connection, row, self.said, self.held, self.people),
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
         )
@@ -254,13 +233,15 @@ class Looking:
             actions=list(shown.actions),
             open=shown.open,
             needs_me=shown.needs_me,
+            attention=facts.attention.mode.value,
+            attention_until=facts.attention.until,
             since=shown.since,
             by=facts.closed_by,
             where=facts.closed_on,
         )
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
-        own, sight = self._own_vote(row), self.sight(row.home)
+        own, sight = own_vote(self.connection, row, self.viewer), self.sight(row.home)
         return CardFacts(
             kind=Kind(row.kind),
             state=AskState.WAITING if row.posted else AskState(row.state),
@@ -275,14 +256,13 @@ class Looking:
             call_here=text.here and (row.blob is None or self.context.blobs.has(row.blob)),
             role=row.role,
             needed=row.needed,
-            counted=self._counted(row),
             own_pending=own.pending,
             own_taking_back=own.taking_back,
-            own_counted=own.ruled == Ruling.COUNTED.value,
             own_lost=own.ruled in LOST,
             own_refused=REFUSED.get(own.ruled),
             own_made=self._own_made(row),
             outcome=Outcome(row.outcome) if row.outcome else None,
+            unclear=bool(row.unclear),
             closed_at=row.closed,
             closed_by=self.name_of(row.closed_by),
             closed_by_viewer=self.viewer is not None and row.closed_by == self.viewer.id,
@@ -328,6 +308,21 @@ class Looking:
             cwd=text.ask.cwd,
             size=row.call_size,
             here=row.blob is not None and self.context.blobs.has(row.blob),
+            hidden=text.ask.call.hidden,
+            hidden_note=self._hidden_note(row, text.ask.call.hidden),
+        )
+
+    def _hidden_note(self, row: AskRow, count: int) -> str:
+        """What it means that arguments never leave their machine."""
+        if not count:
+            return ""
+        what = "1 argument never leaves" if count == 1 else f"{count} arguments never leave"
+        if row.home == self.context.identity.name:
+            return f"{what} this machine; here a signed-in person reads all of the call."
+        verb = "is" if count == 1 else "are"
+        return (
+            f"{what} {self.machine(row.home).name} and {verb} hidden here: read the whole call on"
+            " a page there. Whoever allows it here has not seen all of it."
         )
 
     def _read(self, row: AskRow) -> bool:
@@ -337,6 +332,23 @@ class Looking:
             "SELECT read FROM mark WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
         ).fetchone()
         return mark is not None and bool(mark[0])
+
+    def _needless(self, row: AskRow) -> bool:
+        if self.viewer is None:
+            return False
+        mark = self.connection.execute(
+            "SELECT needless FROM needless WHERE ask = ? AND person = ?", (row.id, self.viewer.id)
+        ).fetchone()
+        return mark is not None and bool(mark[0])
+
+    def _alike(self, row: AskRow) -> str | None:
+        """What identical open calls have in common, as far as that costs little to know."""
+        if row.state != AskState.WAITING.value or row.blob is None:
+            return None
+        if row.call_size > limits.ALIKE_BYTES:
+            return None
+        digest = self.context.blobs.digest(row.blob)
+        return None if digest is None else digest.hex()
 
     def shown(self) -> list[AskView]:
         """Return what the page's snapshot shows: open asks and the latest closed ones."""
@@ -360,6 +372,13 @@ class Looking:
     def sessions(self, only: str | None = None) -> list[SessionView]:
         """Return the sessions heard of, latest first."""
         return session_views(self.context, self.connection, self.machine, self.now, only)
+
+
+def _options(text: Words) -> list[OptionView]:
+    return [
+        OptionView(id=option.id, label=option.label, detail=option.detail)
+        for option in (text.ask.options if text.ask else [])
+    ]
 
 
 def _resolved(row: AskRow, text: Words) -> ResolvedView | None:

@@ -1,21 +1,29 @@
 """Votes of an ask as rows of the store, for rulings and for cards."""
 
 import sqlite3
+from collections.abc import Mapping
 
+from node.desk import accounts, persons
 from node.desk.rows import AskRow
+from sync.decide import standing
+from sync.decide.ask import AskState
+from sync.decide.people import Person, eligible
+from sync.decide.quorum import counted, may_say
 from sync.decide.vote import Decision, Ruling, Vote
 from sync.errors import BadEntry
 from sync.log.entry import sha256, verify_header
 from sync.log.facts import FinalFacts, VoteFacts, VoteText, read, read_text
 
 STANDING = (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
-Record = tuple[bytes, str, str, str, bytes, str | None]
-COLUMNS = "hash, node, person, decision, seen, choice"
+COUNTED_FROM = 2
+"""Where one is enough, the first allow is final at once."""
+Record = tuple[bytes, str, str, str, bytes, str | None, int]
+COLUMNS = "hash, node, person, decision, seen, choice, unclear"
 
 
 def vote_of(record: Record) -> Vote:
     """Make a vote from a record selected by `COLUMNS`."""
-    vote, node, person, decision, seen, choice = record
+    vote, node, person, decision, seen, choice, unclear = record
     return Vote(
         hash=vote,
         node=node.encode(),
@@ -23,6 +31,7 @@ def vote_of(record: Record) -> Vote:
         decision=Decision(decision),
         seen=seen,
         choice=choice,
+        unclear=bool(unclear),
     )
 
 
@@ -35,6 +44,38 @@ def standing_votes(connection: sqlite3.Connection, ask: str) -> list[Vote]:
         (ask, *STANDING, Ruling.TAKEN_BACK.value),
     )
     return [vote_of(record) for record in found]
+
+
+def counting_votes(
+    connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]
+) -> list[Vote]:
+    """Return what a vote is counted with, by the people of this moment.
+
+    While the ask is open, an allow counts only as long as who gave it may give it: a final
+    is checked everywhere as of the moment it was made, each vote in it alike.
+    """
+    votes = standing_votes(connection, row.id)
+    if row.state != AskState.WAITING.value:
+        return votes
+    quorum, said = row.quorum, accounts.said(connection)
+    return [
+        vote
+        for vote in votes
+        if vote.decision is not Decision.ALLOW
+        or (
+            may_say(quorum, vote)
+            and persons.speaks_for(connection, vote.node.decode(), vote.person)
+            and eligible(people.get(vote.person), row.role)
+            and standing.refuses(said, vote.person) is None
+        )
+    ]
+
+
+def allows(connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]) -> int:
+    """Return how many allows count by now, of an open approval that needs several."""
+    if row.needed < COUNTED_FROM or row.state != AskState.WAITING.value:
+        return 0
+    return len(counted(counting_votes(connection, row, people)))
 
 
 def unruled(connection: sqlite3.Connection, ask: str) -> list[Vote]:

@@ -342,6 +342,12 @@ def _move_call(transaction: Transaction, old: str, new: str) -> None:
         new,
         old,
     )
+    transaction.run(
+        "INSERT INTO hidden_call (ask, canonical, secret)"
+        " SELECT ?, canonical, secret FROM hidden_call WHERE ask = ?",
+        new,
+        old,
+    )
     transaction.run("UPDATE gate_call SET ask = ? WHERE ask = ?", new, old)
     transaction.run("UPDATE ask_content SET ask = ? WHERE ask = ?", new, old)
     transaction.run("UPDATE tool_use SET ask = ? WHERE ask = ?", new, old)

@@ -85,6 +85,7 @@ def _settled(welcomed: Welcomed) -> dict[bytes, NodeState]:
             seq=header.seq,
             type=header.type,
             facts=entry.facts,
+            fleet=header.fleet,
         )
         if one is not None:
             said.append(one)

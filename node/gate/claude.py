@@ -14,6 +14,7 @@ from node import limits
 from node.desk.protocols import Gate, GateHold
 from node.desk.requests import Asker
 from node.gate.call import Call, CallRefused, make_call
+from node.gate.law import Ruled
 from node.gate.rules import Match
 from sync.errors import AskmeshError
 
@@ -154,39 +155,38 @@ async def _gate(hook: Hook) -> dict[str, Any] | None:
         return decision(hook.stage, allow=True, sentence="askmesh's own tools are allowed.")
     arguments = hook.event.get("tool_input")
     call = await asyncio.to_thread(make_call, tool, arguments, hook.text("cwd"))
-    rules = await hook.gate.rules()
-    match = rules.match(call.tool, call.arguments, call.cwd)
-    if match and match.action == "deny":
-        return _denied(hook.stage, match)
+    ruled = await hook.gate.judge(hook.who, call)
+    if ruled.match and ruled.match.action == "deny":
+        return _denied(hook.stage, ruled.match)
     if hook.stage == PRE:
-        return await _before(hook, call, match)
-    return await _permission(hook, call, match)
+        return await _before(hook, call, ruled)
+    return await _permission(hook, call, ruled)
 
 
-async def _before(hook: Hook, call: Call, match: Match | None) -> dict[str, Any] | None:
+async def _before(hook: Hook, call: Call, ruled: Ruled) -> dict[str, Any] | None:
     """`PreToolUse`: an explicit `ask` rule is enforced; the rest is the host's to decide."""
     tool_use_id = hook.text("tool_use_id")
-    if match and match.action == "ask":
-        return await _held(hook, call, match, "pre", tool_use_id)
+    if ruled.match and ruled.match.action == "ask":
+        return await _held(hook, call, ruled, "pre", tool_use_id)
     await hook.gate.tool_use(hook.who, call, tool_use_id)
     return None
 
 
-async def _permission(hook: Hook, call: Call, match: Match | None) -> dict[str, Any] | None:
+async def _permission(hook: Hook, call: Call, ruled: Ruled) -> dict[str, Any] | None:
     """`PermissionRequest`: the host would ask whoever sits there; a rule or a person decides."""
-    if match is None and call.tool in HOST_QUESTIONS:
+    if ruled.match is None and call.tool in HOST_QUESTIONS:
         return None
-    if match and match.action == "allow":
+    if ruled.match and ruled.match.action == "allow":
         return decision(PERMISSION, allow=True, sentence="")
     if await hook.gate.handed_before(hook.who, call):
         return decision(PERMISSION, allow=True, sentence="")
-    return await _held(hook, call, match, "permission", None)
+    return await _held(hook, call, ruled, "permission", None)
 
 
 async def _held(
     hook: Hook,
     call: Call,
-    match: Match | None,
+    ruled: Ruled,
     stage: Literal["pre", "permission"],
     tool_use_id: str | None,
 ) -> dict[str, Any]:
@@ -194,7 +194,8 @@ async def _held(
     hold = GateHold(
         who=hook.who,
         call=call,
-        match=match,
+        match=ruled.match,
+        version=ruled.version,
         stage=stage,
         invocation=hook.invocation,
         tool_use_id=tool_use_id,

@@ -43,16 +43,17 @@ class Glob:
     text: str
     guarded: bool = False
     parts: tuple[Part, ...] = field(init=False, compare=False, repr=False)
+    literal: bool = field(init=False, compare=False, repr=False)
+    """Whether the pattern has no wildcard and so stands for one text only."""
+    begin: str = field(init=False, compare=False, repr=False)
+    """What every text begins with that this stands for."""
 
     def __post_init__(self) -> None:
         """Cut the pattern at its stars once, so that matching only searches."""
         parts = tuple(_part(part, guarded=self.guarded) for part in self.text.split("*"))
         object.__setattr__(self, "parts", parts)
-
-    @property
-    def literal(self) -> bool:
-        """Whether the pattern has no wildcard and so stands for one text only."""
-        return "*" not in self.text and "?" not in self.text
+        object.__setattr__(self, "literal", "*" not in self.text and "?" not in self.text)
+        object.__setattr__(self, "begin", parts[0].text.partition("?")[0])
 
     def matches(self, text: str) -> bool:
         """Whether the pattern stands for this text, whole."""
@@ -85,8 +86,12 @@ class Glob:
         """Whether a star may stand for this stretch of the text."""
         return not self.guarded or UNSAFE.search(text, begin, end) is None
 
-    def covers(self, other: "Glob") -> bool:
+    def covers(self, other: "Glob | AnyOf") -> bool:
         """Whether this certainly stands for every text that `other` stands for."""
+        if isinstance(other, AnyOf):
+            return all(self.covers(glob) for glob in other.globs)
+        if not other.begin.startswith(self.begin):
+            return False
         if other.literal:
             return self.matches(other.text)
         if self.guarded and not other.guarded:
@@ -121,3 +126,24 @@ def _covers(wide: str, narrow: str, *, guarded: bool) -> bool:
         else:
             return False
     return set(wide[here:]) <= {"*"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Several patterns; the tools of a named set."""
+
+    text: str
+    globs: tuple[Glob, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether one of them stands for this text."""
+        return any(glob.matches(text) for glob in self.globs)
+
+    def covers(self, other: "Glob | AnyOf") -> bool:
+        """Whether they certainly stand for every text that `other` stands for."""
+        return all(any(mine.covers(glob) for mine in self.globs) for glob in globs_of(other))
+
+
+def globs_of(pattern: Glob | AnyOf) -> tuple[Glob, ...]:
+    """The patterns that a tool's pattern consists of."""
+    return (pattern,) if isinstance(pattern, Glob) else pattern.globs

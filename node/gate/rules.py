@@ -1,20 +1,20 @@
 """The gate's rules: which calls are allowed, asked about or refused; the first match wins."""
 
+import functools
 import hashlib
-import os.path
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
 
-import rfc8785
-
-from node.gate.match import Glob
+from node.gate.conditions import Condition
+from node.gate.given import Given
+from node.gate.match import AnyOf, Glob
+from node.gate.picking import Picked
+from node.gate.truth import Truth
+from sync.decide.people import RANK, Role
 from sync.errors import CallerError
 
 Action = Literal["allow", "ask", "deny"]
-
-PATH_KEYS: Final = ("file_path", "notebook_path", "path")
-"""Arguments that hosts read as a path: `ask` and `deny` also see what the path comes to."""
 
 TOOLS_REMEMBERED: Final = 256
 """Names of tools whose rules are kept picked out; agents choose names, so there is an end."""
@@ -49,39 +49,18 @@ class Match:
     action: Action
     deadline_s: float | None
     reason: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
-    """One argument, by its path of keys, and the pattern its text must have."""
-
-    path: tuple[str, ...]
-    glob: Glob
-
-    def holds(self, arguments: object, cwd: str | None) -> bool:
-        """Whether the argument is there and has the pattern; a missing one never does."""
-        value = arguments
-        for key in self.path:
-            if not isinstance(value, Mapping) or key not in value:
-                return False
-            value = value[key]
-        if not isinstance(value, str):
-            return self._holds_json(value)
-        if self.glob.matches(value):
-            return True
-        # Only where matching makes the gate stricter: another spelling of a path that a
-        # rule guards. An `allow` is taken at its word and nothing else.
-        if self.glob.guarded or self.path[-1] not in PATH_KEYS:
-            return False
-        return self.glob.matches(plain_path(value, cwd))
-
-    def _holds_json(self, value: object) -> bool:
-        """Whether the canonical JSON of a value that is no text has the pattern."""
-        try:
-            text = rfc8785.dumps(value).decode()  # type: ignore[arg-type]
-        except (ValueError, RecursionError):
-            return not self.glob.guarded
-        return self.glob.matches(text)
+    approvals: int = 1
+    """How many different people must allow it."""
+    role: str | None = None
+    """Only people of this role, or a higher one, count."""
+    self_approval: bool = True
+    """Whether those whose agent asks may allow it."""
+    hide: tuple[str, ...] = ()
+    """Arguments, by their dotted paths, that never leave the machine that asks."""
+    escalate_s: float | None = None
+    """After so long without an answer the ask goes to `escalate_to` as well."""
+    escalate_to: str | None = None
+    """A role."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,26 +68,115 @@ class Rule:
     """One `[[rule]]` of the file."""
 
     name: str
-    tool: Glob
+    tool: Glob | AnyOf
     conditions: tuple[Condition, ...]
     action: Action
     deadline_s: float | None
     reason: str | None
     line: int
+    agents: tuple[Glob, ...] = ()
+    """None: a rule of the account, for every agent that has no rules of its own."""
+    approvals: int = 1
+    role: str | None = None
+    self_approval: bool = True
+    hide: tuple[str, ...] = ()
+    escalate_s: float | None = None
+    escalate_to: str | None = None
 
-    def applies(self, arguments: object, cwd: str | None) -> bool:
-        """Whether every condition holds; the tool has been compared before."""
-        return all(condition.holds(arguments, cwd) for condition in self.conditions)
+    def holds(self, given: Given) -> Truth:
+        """Whether every condition holds; tool and agent have been compared before.
+
+        Only a `deny` can be unsure: `allow` takes doubt for no and `ask` for yes.
+        """
+        truth = Truth.YES
+        for condition in self.conditions:
+            holds = condition.holds(given)
+            if holds is Truth.NO:
+                return Truth.NO
+            truth = min(truth, holds)
+        if truth is Truth.UNSURE and self.action != "deny":
+            return Truth.NO if self.action == "allow" else Truth.YES
+        return truth
+
+    def verdict(self) -> Match:
+        """What this rule says about a call that it matches."""
+        return Match(
+            rule=self.name,
+            action=self.action,
+            deadline_s=self.deadline_s,
+            reason=self.reason,
+            approvals=self.approvals,
+            role=self.role,
+            self_approval=self.self_approval,
+            hide=self.hide,
+            escalate_s=self.escalate_s,
+            escalate_to=self.escalate_to,
+        )
+
+    def doubt(self) -> Match:
+        """What this `deny` says about a call that it may or may not match: a person decides."""
+        reason = "The rule refuses such calls; this one cannot be read to its end."
+        return Match(rule=self.name, action="ask", deadline_s=None, reason=reason)
 
     def covers(self, later: "Rule") -> bool:
         """Whether this certainly matches every call that the later rule matches."""
-        if not self.tool.covers(later.tool):
+        # The conditions first: many rules for one tool differ in these.
+        for mine in self.conditions:
+            for each in later.conditions:
+                if mine.path == each.path and mine.test.covers(each.test):
+                    break
+            else:
+                return False
+        if bool(self.agents) != bool(later.agents) or not self.tool.covers(later.tool):
             return False
-        others = {condition.path: condition.glob for condition in later.conditions}
-        return all(
-            condition.path in others and condition.glob.covers(others[condition.path])
-            for condition in self.conditions
-        )
+        return all(any(mine.covers(each) for mine in self.agents) for each in later.agents)
+
+
+def decide(rules: Iterable[Rule], given: Given) -> Match | None:
+    """What the first of these rules that matches says; each is for this tool and agent.
+
+    A `deny` that may match, when the call cannot be read to its end, sees to it that at
+    least a person is asked.
+    """
+    doubtful: Rule | None = None
+    for rule in rules:
+        truth = rule.holds(given)
+        if truth is Truth.YES:
+            return settled(rule, doubtful)
+        if truth is Truth.UNSURE and doubtful is None:
+            doubtful = rule
+    return settled(None, doubtful)
+
+
+def settled(rule: Rule | None, doubtful: Rule | None) -> Match | None:
+    """What a rule that matches says, after one before it that may."""
+    if doubtful is None or (rule is not None and rule.action != "allow"):
+        return None if rule is None else rule.verdict()
+    return doubtful.doubt()
+
+
+def stricter(one: Match | None, other: Match | None) -> Match | None:
+    """Of two rules that both apply, the stricter; two that ask, together."""
+    if one is None or other is None or not one.action == other.action == "ask":
+        return max(one, other, key=_strictness)
+    deadlines = [each for each in (one.deadline_s, other.deadline_s) if each is not None]
+    deadline = min(deadlines, default=None)
+    escalates = one if one.escalate_s is not None else other
+    late = deadline is not None and (escalates.escalate_s or 0) >= deadline
+    return replace(
+        one,
+        deadline_s=deadline,
+        approvals=max(one.approvals, other.approvals),
+        role=max(one.role, other.role, key=_rank),
+        self_approval=one.self_approval and other.self_approval,
+        hide=tuple(dict.fromkeys(one.hide + other.hide)),
+        escalate_s=None if late else escalates.escalate_s,
+        escalate_to=None if late else escalates.escalate_to,
+    )
+
+
+def _rank(role: str | None) -> int:
+    return -1 if role is None else RANK[Role(role)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,40 +191,49 @@ class Rules:
     """The log entries that put them into force; none: nobody ever applied any."""
     siblings: tuple["Rules", ...] = ()
     """Rules that others applied at the same time: they are in force too."""
-    _of_tool: dict[str, tuple[Rule, ...]] = field(
+    _of_tool: dict[tuple[str, str], Picked] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
-    def match(self, tool: str, arguments: object, cwd: str | None = None) -> Match | None:
+    def match(
+        self,
+        tool: str,
+        arguments: object,
+        cwd: str | None = None,
+        *,
+        agents: Sequence[str] = (),
+    ) -> Match | None:
         """The first rule that matches the call; None when none does.
 
-        With `cwd`, `ask` and `deny` rules see relative paths as the places they name.
-        Of siblings the strictest action counts.
+        `agents` are the names of the agent that calls: the one it has and those it had; of
+        what is said to each of them the strictest counts, and so it does of siblings. With
+        `cwd`, relative paths are the places they name. Looks at the disk where rules name
+        paths, so call it in a thread.
         """
-        found = self._match(tool, arguments, cwd)
-        for sibling in self.siblings:
-            found = max(found, sibling.match(tool, arguments, cwd), key=_strictness)
-        return found
+        given = Given(arguments, cwd)
+        found = [
+            decide(picked.candidates(given), given)
+            for rules in (self, *self.siblings)
+            for picked in rules.picked(tool, agents)
+        ]
+        return functools.reduce(stricter, found)
 
-    def _match(self, tool: str, arguments: object, cwd: str | None) -> Match | None:
-        for rule in self._for(tool):
-            if rule.applies(arguments, cwd):
-                return Match(
-                    rule=rule.name,
-                    action=rule.action,
-                    deadline_s=rule.deadline_s,
-                    reason=rule.reason,
-                )
-        return None
+    def picked(self, tool: str, agents: Sequence[str] = ()) -> list[Picked]:
+        """For each name of the agent, the rules that are for it and this tool."""
+        names = agents or ("",)
+        return list({id(each): each for each in (self._for(tool, name) for name in names)}.values())
 
-    def _for(self, tool: str) -> tuple[Rule, ...]:
-        """The rules whose tool pattern has this name."""
-        picked = self._of_tool.get(tool)
+    def _for(self, tool: str, agent: str) -> Picked:
+        if not any(rule.agents for rule in self.rules):
+            agent = ""
+        picked = self._of_tool.get((tool, agent))
         if picked is None:
-            picked = tuple(rule for rule in self.rules if rule.tool.matches(tool))
+            own = [rule for rule in self.rules if any(a.matches(agent) for a in rule.agents)]
+            rules = own or [rule for rule in self.rules if not rule.agents]
+            picked = Picked([rule for rule in rules if rule.tool.matches(tool)])
             if len(self._of_tool) >= TOOLS_REMEMBERED:
                 self._of_tool.clear()
-            self._of_tool[tool] = picked
+            self._of_tool[tool, agent] = picked
         return picked
 
 
@@ -170,19 +247,15 @@ def version_of(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def plain_path(text: str, cwd: str | None) -> str:
-    """The place a path names, without `~`, `.`, `..` and doubled slashes; links stay."""
-    # As the host reads it: pathlib would keep `..` and raise where there is no such user.
-    place = os.path.join(cwd or "", os.path.expanduser(text))  # noqa: PTH111, PTH118
-    path = os.path.normpath(place)
-    return f"/{path.lstrip('/')}" if path.startswith("//") else path
+def parse(source: str, name: str = "rules", people: Sequence[str] | None = None) -> Rules:
+    """Read a rules file. Raises `RulesRefused` with every problem found in it.
 
-
-def parse(source: str, name: str = "rules") -> Rules:
-    """Read a rules file. Raises `RulesRefused` with every problem found in it."""
+    `people` are the roles of those who are there: then a rule is refused that asks for more
+    of them than there are.
+    """
     from node.gate.reading import read_rules
 
-    rules = read_rules(source)
+    rules = read_rules(source, people)
     return Rules(name=name, version=version_of(source), source=source, rules=rules)
 
 

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from node.limits import DIGESTS_KEPT
 from node.store.connection import failure
 from sync.errors import NotFound, TooLarge
 from sync.limits import BLOB_BYTES, SALT_BYTES
@@ -21,6 +22,7 @@ class Blobs:
         self.home = home
         self._folder = home / FOLDER
         self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._digests: dict[bytes, bytes] = {}
 
     def put(self, content: bytes, salt: bytes) -> bytes:
         """Store salted content durably and return its hash.
@@ -79,6 +81,21 @@ class Blobs:
             raise NotFound("The content of this call is not here, or is damaged.")
         return data[SALT_BYTES:]
 
+    def digest(self, name: bytes) -> bytes | None:
+        """Return the hash of the content without its salt; None when it is not here whole.
+
+        What lies here never changes, so each is read once.
+        """
+        known = self._digests.get(name)
+        if known is None:
+            data = self.salted(name)
+            if data is None:
+                return None
+            if len(self._digests) >= DIGESTS_KEPT:
+                self._digests.clear()
+            known = self._digests[name] = sha256(data[SALT_BYTES:])
+        return known
+
     def salted(self, name: bytes) -> bytes | None:
         """Return the blob as it travels, with its salt; None when it is not here whole."""
         try:
@@ -113,6 +130,7 @@ class Blobs:
         """
         gone = False
         for name in names:
+            self._digests.pop(name, None)
             path = self._path(name)
             try:
                 with path.open("r+b") as file:

@@ -154,6 +154,11 @@ def _erase_one(connection: sqlite3.Connection, ask: str) -> None:
     connection.execute(
         "UPDATE call SET digest = zeroblob(length(digest)), diff = NULL WHERE ask = ?", (ask,)
     )
+    connection.execute(
+        "UPDATE hidden_call SET canonical = zeroblob(length(canonical)),"
+        " secret = zeroblob(length(secret)) WHERE ask = ?",
+        (ask,),
+    )
     for table, column in (("gate_call", "digest"), ("tool_use", "digest"), ("ask_key", "content")):
         connection.execute(
             f"UPDATE {table} SET {column} = zeroblob(length({column}))"  # noqa: S608 -- ours

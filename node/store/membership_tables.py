@@ -1,8 +1,9 @@
-"""The tables node, cut, person, speaks_for, rules: the fleet as its statements settle.
+"""The tables node, cut, person, speaks_for, rules, standing: the fleet as its statements settle.
 
 They are rewritten from `entry` whenever a statement arrives, in whatever order that was.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +16,10 @@ from sync.log.facts import RulesText, read_text
 from sync.log.kinds import EntryType, Log
 from sync.log.names import node_name
 
-TABLES = ("node", "cut", "person", "speaks_for", "statement_head", "rules")
+TABLES = (
+    "node", "cut", "person", "speaks_for", "naming", "statement_head", "rules", "operator",
+    "standing",
+)  # fmt: skip
 """What `apply` rewrites."""
 AS_OF_KEPT = 64
 """Fleets of other times kept at hand: finals come in runs that name the same statements."""
@@ -36,8 +40,12 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     _replace(connection, "cut", _cuts(membership))
     _replace(connection, "person", _persons(connection, membership, fleet))
     _replace(connection, "speaks_for", _speaks_for(membership))
+    _replace(connection, "naming", _namings(membership))
     _replace(connection, "statement_head", [(head,) for head in membership.heads])
+    _end_sessions(connection, membership)
     _rules(connection, membership)
+    _replace(connection, "operator", _operators(membership))
+    _replace(connection, "standing", _standing(membership))
     now = _members(connection)
     return {
         node
@@ -102,7 +110,11 @@ def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
             " WHERE type < 16 AND fleet = ? AND log = ?",
             (fleet, Log.DECISIONS.value),
         )
-        if (one := stated(hash=entry_hash, author=author, seq=seq, type=kind, facts=facts))
+        if (
+            one := stated(
+                hash=entry_hash, author=author, seq=seq, type=kind, facts=facts, fleet=fleet
+            )
+        )
     ]
 
 
@@ -191,7 +203,10 @@ _KEYS = {
     "cut": ("node", "log"),
     "person": ("id",),
     "speaks_for": ("node", "person"),
+    "naming": ("node", "person"),
     "statement_head": ("hash",),
+    "operator": ("key",),
+    "standing": ("person", "source"),
 }
 """The key of each table: its first columns."""
 
@@ -243,7 +258,7 @@ def _persons(
             int(one.ended or one.id in ended),
             one.heads[0],
             one.at,
-            int(len(one.heads) > 1),
+            int(one.split),
         )
         for one in known.values()
     ]
@@ -251,9 +266,50 @@ def _persons(
 
 def _speaks_for(membership: Membership) -> list[tuple[object, ...]]:
     return [
-        (node_name(one.node), one.person, int(one.live), one.heads[0], int(len(one.heads) > 1))
+        (node_name(one.node), one.person, int(one.live), one.heads[0], int(one.split))
         for one in membership.speaks_for.values()
     ]
+
+
+def _operators(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (one.key, one.name, int(one.live), one.by, one.at, _hashes(one.heads))
+        for one in membership.operators
+    ]
+
+
+def _standing(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (
+            one.person or "",
+            one.source,
+            one.level.value,
+            one.remedy,
+            one.reason,
+            one.serial,
+            one.by,
+            one.at,
+            int(one.counts),
+            _hashes(one.heads),
+        )
+        for one in membership.said
+    ]
+
+
+def _hashes(heads: Iterable[bytes]) -> str:
+    return json.dumps([head.hex() for head in heads])
+
+
+def _namings(membership: Membership) -> list[tuple[object, ...]]:
+    return [
+        (node_name(one.node), one.person, one.named, one.by, one.at) for one in membership.waiting
+    ]
+
+
+def _end_sessions(connection: sqlite3.Connection, membership: Membership) -> None:
+    """Who is ended has no session on any machine, also not once they are back."""
+    ended = [(one.id,) for one in membership.persons.values() if one.ended]
+    connection.executemany("DELETE FROM person_session WHERE person = ?", ended)
 
 
 def _rules(connection: sqlite3.Connection, membership: Membership) -> None:

@@ -92,7 +92,8 @@ def erasing_words(connection: sqlite3.Connection) -> None:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(ask)")}
     if "resolved_hash" not in columns:
         # Derived, and told again from the log below.
-        connection.execute("DROP TABLE ask")
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
     connection.execute("DROP TABLE IF EXISTS ask_text")
     for table, kept in (("reply", "request, body, ask, at"), ("call", "ask, digest, diff")):
         if all(row[1] != "n" for row in connection.execute(f"PRAGMA table_info({table})")):
@@ -114,6 +115,21 @@ def long_past(connection: sqlite3.Connection) -> None:
     for index in ("entry_type", "ask_created", "ask_open"):
         connection.execute(f"DROP INDEX IF EXISTS {index}")
     _lay_missing(connection)
+
+
+def deciding(connection: sqlite3.Connection) -> None:
+    """Lay what says who may decide, who is called, and what stays at home; tell the log again.
+
+    Machines of a newer askmesh may have said some of it already. Whoever spoke for someone
+    until now does so still (docs/protocol.md, "Whose node").
+    """
+    if not any(row[1] == "not_by" for row in connection.execute("PRAGMA table_info(ask)")):
+        for table in ("ask", "vote"):
+            connection.execute(f"DROP TABLE {table}")
+    _lay_missing(connection)
+    connection.execute("INSERT OR IGNORE INTO agent_name SELECT id, agent FROM agent_session")
+    if connection.execute("SELECT 1 FROM entry LIMIT 1").fetchone() is not None:
+        rebuild_in_place(connection)
 
 
 def _lay_missing(connection: sqlite3.Connection) -> None:
@@ -150,6 +166,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0004-evidence": evidence,
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
+    "0007-deciding": deciding,
 }
 
 

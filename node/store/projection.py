@@ -7,11 +7,11 @@ the order makes no difference.
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from node.store import erasing, membership_tables
+from node.store import attention_tables, erasing, marks, membership_tables
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.people import Act, may
@@ -20,11 +20,13 @@ from sync.decide.vote import Decision
 from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
 from sync.log.entry import HASH_BYTES, Entry
-from sync.log.hlc import newer
 from sync.log.kinds import EntryType
-from sync.log.names import NUMBER_MAX, ask_name, node_bytes, node_name
+from sync.log.names import NUMBER_MAX, ask_name, node_name
 
-APPLIED = ("ask", "vote", "ruling", "mark", "unproven", "redaction", "redacted")
+APPLIED = (
+    "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
+    *attention_tables.TABLES
+)  # fmt: skip
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
 """The tables that are rebuilt from the log."""
@@ -34,6 +36,7 @@ POSTED = "posted"
 """The state of notes and results in `ask`."""
 
 _json = msgspec.json.Encoder().encode
+_names = msgspec.json.Decoder(list[str]).decode
 
 # A word outside of these is a newer node's: kept in the log, and not applied, like an
 # unknown type. Nothing that reads the tables then meets a word it has no answer for.
@@ -128,9 +131,9 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     ask = _named(arrived, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
-        " project, created, deadline, enforced, rule_name, rule_version, needed, role, call_mac,"
-        " blob, call_size, options, revision)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " project, created, deadline, enforced, rule_name, rule_version, needed, role, not_by,"
+        " contract, call_mac, blob, call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             ask,
             arrived.author,
@@ -145,10 +148,11 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.created,
             facts.deadline,
             facts.enforced,
-            facts.rule.name if facts.rule else None,
-            facts.rule.version if facts.rule else None,
+            *((facts.rule.name, facts.rule.version) if facts.rule else (None, None)),
             facts.quorum.needed,
             facts.quorum.role,
+            _json(facts.quorum.not_by).decode(),
+            facts.contract,
             facts.call_mac,
             facts.blob,
             facts.call_size,
@@ -156,6 +160,7 @@ def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.revision,
         ),
     )
+    attention_tables.escalation(connection, ask, facts)
     return ask
 
 
@@ -166,8 +171,8 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     ask = _named(arrived, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
-        " project, created, enforced, needed, call_size, options, revision)"
-        " VALUES (?, ?, ?, ?, ?, 'posted', ?, ?, ?, ?, ?, 0, 0, 0, '[]', 1)",
+        " project, created, contract, enforced, needed, call_size, options, revision)"
+        " VALUES (?, ?, ?, ?, ?, 'posted', ?, ?, ?, ?, ?, ?, 0, 0, 0, '[]', 1)",
         (
             ask,
             arrived.author,
@@ -179,6 +184,7 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.session,
             facts.project,
             facts.created,
+            facts.contract,
         ),
     )
     return ask
@@ -189,8 +195,8 @@ def _vote(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     if facts.decision not in _DECISIONS:
         return None
     connection.execute(
-        "INSERT INTO vote (hash, n, ask, node, person, decision, choice, seen, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO vote (hash, n, ask, node, person, decision, choice, unclear, seen, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             arrived.hash,
             arrived.n,
@@ -199,6 +205,7 @@ def _vote(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.person,
             facts.decision,
             facts.choice,
+            facts.unclear,
             facts.seen,
             facts.at,
         ),
@@ -239,6 +246,7 @@ class _Life(NamedTuple):
     token: int
     needed: int
     role: str | None
+    not_by: str
 
     def after(self, step: Step) -> str:
         return advance(self.kind, self.state, step).value
@@ -248,7 +256,8 @@ def _life(connection: sqlite3.Connection, arrived: Arrived, ask: str) -> _Life |
     """Return how an ask stands, None for one this author is not the home of."""
     row = connection.execute(
         "SELECT (SELECT 1 FROM unproven JOIN entry USING (hash) WHERE ask = ?1 AND n < ?2),"
-        " home, kind, state, entry_hash, final_hash, token, needed, role FROM ask WHERE id = ?1",
+        " home, kind, state, entry_hash, final_hash, token, needed, role, not_by"
+        " FROM ask WHERE id = ?1",
         (ask, arrived.n),
     ).fetchone()
     if row is None or row[1] != arrived.author:
@@ -266,7 +275,7 @@ def _votes(
 ) -> list[Counted]:
     """Return the votes that made a final. Raises `BadEntry` where it does not follow from them."""
     fleet = arrived.entry.header.fleet
-    quorum = say.Quorum(needed=life.needed, role=life.role)
+    quorum = say.Quorum(needed=life.needed, role=life.role, not_by=_names(life.not_by))
     votes = votes_of(facts, Closing(kind=life.kind, seen=life.seen, fleet=fleet, quorum=quorum))
     if votes:
         known = membership_tables.settled_as_of(connection, fleet, facts.people_heads)
@@ -288,11 +297,12 @@ def _final(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     person = votes[-1].facts.person if votes else None
     signed_on = node_name(votes[-1].node) if votes else None
     connection.execute(
-        "UPDATE ask SET state = ?, outcome = ?, choice = ?, reason = ?, final_hash = ?,"
-        " closed = ?, use_by = ?, closed_by = ?, closed_on = ? WHERE id = ?",
+        "UPDATE ask SET state = ?, outcome = ?, unclear = ?, choice = ?, reason = ?,"
+        " final_hash = ?, closed = ?, use_by = ?, closed_by = ?, closed_on = ? WHERE id = ?",
         (
             state,
             facts.outcome,
+            facts.unclear,
             facts.choice,
             facts.reason,
             arrived.hash,
@@ -332,6 +342,7 @@ def _handover(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
             facts.ask,
         ),
     )
+    connection.execute("INSERT OR REPLACE INTO handed VALUES (?, ?)", (facts.ask, arrived.hash))
     return facts.ask
 
 
@@ -367,15 +378,7 @@ def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
 
 def _mark(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.MarkFacts, arrived.entry.facts)
-    header = arrived.entry.header
-    row: Any = connection.execute(
-        "SELECT hlc, node FROM mark WHERE ask = ? AND person = ?", (facts.ask, facts.person)
-    ).fetchone()
-    if row is None or newer((header.hlc, header.author), (row[0], node_bytes(row[1]))):
-        connection.execute(
-            "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)",
-            (facts.ask, facts.person, facts.read, header.hlc, arrived.author),
-        )
+    marks.mark(connection, facts, arrived.entry.header)
     return facts.ask
 
 
@@ -389,4 +392,5 @@ _APPLY: dict[int, Apply] = {
     EntryType.RESOLVED: _resolved,
     EntryType.REDACTED: _redacted,
     EntryType.MARK: _mark,
+    EntryType.SUBSCRIPTION: lambda at, said: attention_tables.subscription(at, said.entry),
 }

@@ -21,14 +21,14 @@ from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
 from sync.log.facts import GenesisFacts, read
 from sync.log.fork import Evidence, Frozen, Side, evidence, side
-from sync.log.kinds import STATEMENTS, EntryType
+from sync.log.kinds import ACCOUNTS, STATEMENTS, EntryType
 from sync.log.names import node_name
 from sync.log.vector import Place, place_of
 from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
-MERGED = frozenset({EntryType.MARK})
+MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION})
 """Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
 
 Apply = Callable[[sqlite3.Connection, Entry, bytes, int], str | None]
@@ -73,6 +73,7 @@ def release(transaction: Transaction) -> int:
     for (n,) in due:
         transaction.run("DELETE FROM held WHERE n = ?", n)
         _tell(transaction, derive.replay(connection, derive.stored_at(connection, n), counting))
+    transaction.change("attention", "")
     return len(due)
 
 
@@ -149,8 +150,13 @@ class _Batch:
         topics = {"people", "fleet"} if types & STATEMENTS else set()
         if EntryType.RULES in types:
             topics.add("rules")
+        if types & ACCOUNTS:
+            # Any card may say something else now: pages read everything anew.
+            topics.add("node")
         for topic in sorted(topics):
             transaction.change(topic, transaction.identity.name)
+        if EntryType.SUBSCRIPTION in types:
+            transaction.change("attention", "")
         for ask in self._settled:
             transaction.change("ask", ask)
         _tell(transaction, self._asks - self._settled)

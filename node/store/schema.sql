@@ -93,6 +93,15 @@ CREATE TABLE speaks_for (
     PRIMARY KEY (node, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE naming (                         -- an owner named a machine; its person has not agreed
+    node   TEXT NOT NULL,
+    person TEXT NOT NULL,
+    entry  BLOB NOT NULL,                     -- hash of the owner's word: what a consent names
+    by     TEXT NOT NULL,                     -- person
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (node, person)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE statement_head (                 -- newest statements that count
     hash BLOB PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -106,6 +115,29 @@ CREATE TABLE rules (
     source   TEXT NOT NULL,
     person   TEXT NOT NULL,                   -- who applied them
     at       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operator (                       -- outside systems that may say how accounts stand
+    key    BLOB PRIMARY KEY,
+    name   TEXT NOT NULL,
+    live   INTEGER NOT NULL,
+    person TEXT NOT NULL,                     -- the owner who said so last
+    at     INTEGER NOT NULL,
+    heads  TEXT NOT NULL                      -- JSON list of hex hashes; several: siblings
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE standing (                       -- the word of each source on each account
+    person TEXT NOT NULL,                     -- '': the whole fleet's
+    source BLOB NOT NULL,                     -- the operator's key; empty: the owners
+    level  TEXT NOT NULL,
+    remedy TEXT,
+    reason TEXT NOT NULL,
+    serial INTEGER NOT NULL,
+    by     TEXT,
+    at     INTEGER NOT NULL,
+    counts INTEGER NOT NULL,                  -- 0: of an operator that was removed
+    heads  TEXT NOT NULL,
+    PRIMARY KEY (person, source)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ask (
@@ -126,6 +158,8 @@ CREATE TABLE ask (
     rule_version TEXT,
     needed       INTEGER NOT NULL,
     role         TEXT,
+    not_by       TEXT NOT NULL DEFAULT '[]',  -- JSON list of persons whose allow does not count
+    contract     TEXT,                        -- the words the agent was told; NULL: not known
     call_mac     BLOB,
     blob         BLOB,
     call_size    INTEGER NOT NULL,
@@ -133,6 +167,7 @@ CREATE TABLE ask (
     revision     INTEGER NOT NULL,
     -- the final
     outcome      TEXT,
+    unclear      INTEGER NOT NULL DEFAULT 0,  -- sent back only because it was not understood
     choice       TEXT,
     reason       TEXT,
     final_hash   BLOB UNIQUE,
@@ -190,6 +225,7 @@ CREATE TABLE vote (
     person   TEXT NOT NULL,
     decision TEXT NOT NULL,
     choice   TEXT,
+    unclear  INTEGER NOT NULL DEFAULT 0,
     seen     BLOB NOT NULL,
     at       INTEGER NOT NULL,
     ruling   TEXT,                            -- NULL until the home has ruled
@@ -223,6 +259,35 @@ CREATE TABLE mark (                           -- last writer by (hlc, node)
     hlc    INTEGER NOT NULL,
     node   TEXT NOT NULL,
     PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE needless (                       -- need not have been asked: last writer, as above
+    ask      TEXT NOT NULL,
+    person   TEXT NOT NULL,
+    needless INTEGER NOT NULL,
+    hlc      INTEGER NOT NULL,
+    node     TEXT NOT NULL,
+    PRIMARY KEY (ask, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE subscription (                   -- last writer by (hlc, node), among those nodes
+    person TEXT NOT NULL,                     -- that speak for the person
+    field  TEXT NOT NULL,                     -- what is set, as a JSON array
+    node   TEXT NOT NULL,                     -- that said it
+    facts  BLOB NOT NULL,                     -- what was set, as it was signed
+    hlc    INTEGER NOT NULL,
+    PRIMARY KEY (person, field, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE escalation (                     -- of asks that go on to others while they wait
+    ask  TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL,                    -- from when on
+    role TEXT NOT NULL                        -- to whom
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE handed (                         -- the hand-over that stands
+    ask  TEXT PRIMARY KEY,
+    hash BLOB NOT NULL                        -- entry hash
 ) STRICT, WITHOUT ROWID;
 
 -- Local -------------------------------------------------------------------------------
@@ -341,6 +406,19 @@ CREATE TABLE agent_session (
     ended      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE agent_name (                     -- every name a session had: the rules of all count
+    session TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    PRIMARY KEY (session, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE hidden_call (                    -- calls with arguments that never leave this home
+    n         INTEGER PRIMARY KEY,
+    ask       TEXT NOT NULL UNIQUE,
+    canonical BLOB NOT NULL,                  -- the whole call; its digest is in `call`
+    secret    BLOB NOT NULL                   -- key of the commitment that stands for it elsewhere
+) STRICT;
+
 CREATE TABLE person_session (                 -- signed-in places; only hashes of secrets
     id        TEXT PRIMARY KEY,
     secret    BLOB NOT NULL UNIQUE,
@@ -349,6 +427,17 @@ CREATE TABLE person_session (                 -- signed-in places; only hashes o
     place     TEXT NOT NULL,
     created   INTEGER NOT NULL,
     last_used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitation (                     -- to sign in on this machine; the code only as a hash
+    id      TEXT PRIMARY KEY,                 -- the first part of the code
+    salt    BLOB NOT NULL,
+    hash    BLOB NOT NULL,
+    name    TEXT NOT NULL,
+    role    TEXT NOT NULL,
+    by      TEXT NOT NULL,                    -- person
+    expires INTEGER NOT NULL,
+    tries   INTEGER NOT NULL                  -- wrong ones
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE passphrase (

@@ -2,11 +2,13 @@
 
 import hashlib
 import hmac
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from node.gate.hiding import commitment
 from node.store.blobs import FOLDER
 from node.verify.report import Checked, Progress, amount
 from sync.errors import BadEntry
@@ -42,6 +44,13 @@ def check(home: Path, connection: sqlite3.Connection, progress: Progress) -> Che
     digests = {
         str(ask): bytes(one) for ask, one in connection.execute("SELECT ask, digest FROM call")
     }
+    whole = {
+        str(ask): (bytes(canonical), bytes(secret))
+        for ask, canonical, secret in connection.execute(
+            "SELECT ask, canonical, secret FROM hidden_call"
+        )
+        if any(canonical)
+    }
     missing = 0
     for ask, facts, text in _asks(connection):
         path = here.get((facts.blob or b"").hex())
@@ -50,7 +59,11 @@ def check(home: Path, connection: sqlite3.Connection, progress: Progress) -> Che
         if content is not None:
             _signed(ask, facts, text, content, found)
             digest = digests.get(ask, b"")
-            if (text is not None or any(digest)) and digest not in (b"", sha256(content)):
+            kept = whole.get(ask)
+            if kept is not None:
+                _hidden(ask, content, kept, found)
+            said = sha256(content if kept is None else kept[0])
+            if (text is not None or any(digest)) and digest not in (b"", said):
                 found.fault(f"The digest kept of the call of {ask} is not the call's.", EDITED)
     for ask, one, other in connection.execute(
         "SELECT ask, call.digest, gate_call.digest FROM call JOIN gate_call USING (ask)"
@@ -132,3 +145,13 @@ def _signed(ask: str, facts: AskFacts, text: bytes | None, content: bytes, found
         mac = hmac.digest(text[:SALT_BYTES], content, hashlib.sha256)
         if not hmac.compare_digest(mac, facts.call_mac):
             found.fault(f"The call of {ask} is not the one its digest was signed for.", MISLED)
+
+
+def _hidden(ask: str, content: bytes, kept: tuple[bytes, bytes], found: Checked) -> None:
+    """Whether the call that never left is the one that its home signed for."""
+    try:
+        signed = json.loads(content)["hidden"]["commitment"]
+    except (ValueError, KeyError, TypeError):
+        signed = None
+    if signed != commitment(*kept):
+        found.fault(f"The hidden arguments of {ask} are not those that were signed for.", EDITED)

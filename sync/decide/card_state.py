@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+import msgspec
+
 
 class HomeState(Enum):
     """How the home of an ask stands, as this machine knows it."""
@@ -24,6 +26,27 @@ REACHED = frozenset({HomeState.HERE, HomeState.CONNECTED})
 """States in which an answer is on its way; in the others it is kept."""
 GONE = frozenset({HomeState.REMOVED, HomeState.MUST_REJOIN})
 """States in which no answer can arrive any more."""
+
+
+class Tone(Enum):
+    """What a mark means to who can see colours; nobody has to."""
+
+    ACT = "act"
+    WAIT = "wait"
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    QUIET = "quiet"
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """How a state is told at a glance."""
+
+    sign: str
+    """One character, another one for each state: it says as much as the colour."""
+    word: str
+    """Two or three words; what a screen reader says."""
+    tone: Tone
 
 
 class CardState(Enum):
@@ -53,12 +76,18 @@ class CardState(Enum):
     """The home's log forked before this was settled: it has to join again."""
     ON_HOLD = "on_hold"
     """This machine may have been put back from a copy: nothing is decided here for now."""
+    ACCOUNT_ON_HOLD = "account_on_hold"
+    """The account is on hold: no answer counts, and no allow is handed over, until that ends."""
+    SUSPENDED = "suspended"
+    """The account is suspended: no answer counts, and no allow is handed over."""
     DISPUTED = "disputed"
     """Decided after the home's history had split in two: another copy may say otherwise."""
     ANSWERED_HERE = "answered_here"
     """Closed by the viewer; not picked up yet."""
     ANSWERED_ELSEWHERE = "answered_elsewhere"
     """Closed by another person; not picked up yet."""
+    UNCLEAR = "unclear"
+    """Sent back to the agent as not understood; not picked up yet."""
     LOST = "lost"
     """The viewer's answer lost to an earlier one."""
     NOT_PICKED_UP = "not_picked_up"
@@ -99,6 +128,8 @@ EITHER_STATES = frozenset(
         CardState.MACHINE_REMOVED,
         CardState.MUST_REJOIN,
         CardState.ON_HOLD,
+        CardState.ACCOUNT_ON_HOLD,
+        CardState.SUSPENDED,
     }
 )
 """States of asks with or without one; `Card.open` says which."""

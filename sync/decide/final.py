@@ -10,7 +10,7 @@ import msgspec
 
 from sync.decide.ask import Ask, AskState, Kind, Outcome, expired
 from sync.decide.people import Person, eligible
-from sync.decide.quorum import counted
+from sync.decide.quorum import counted, may_say
 from sync.decide.vote import OUTCOME_OF, Decision, Ruling, Vote, check_ballot
 from sync.errors import Invalid
 
@@ -43,13 +43,15 @@ def rule(
     text: str | None = None,
     because: str | None = None,
     taken_back: bool = False,
+    on_hold: bool = False,
 ) -> Verdict:
     """Rule on one vote, from whichever node it came.
 
     `earlier`: votes on this revision that were accepted or counted, in order of arrival.
     `final_by`: hashes of the votes that made the final, where one stands. `text` and
     `because` are the vote's words. `taken_back`: a taking back of the same person names
-    this vote, and reached the home before it.
+    this vote, and reached the home before it. `on_hold`: the account of the person, or of
+    all, is on hold or suspended.
     """
     needed = ask.quorum.needed
     if not speaks_for or not eligible(person, ask.quorum.role):
@@ -62,9 +64,11 @@ def rule(
         return Verdict(ruling=Ruling.SUPERSEDED, needed=needed)
     if expired(ask.deadline, now):
         return Verdict(ruling=Ruling.LATE, needed=needed, closes=Outcome.EXPIRED)
+    if on_hold:
+        return Verdict(ruling=Ruling.ON_HOLD, counted=len(counted(earlier)), needed=needed)
     if vote.seen != ask.entry_hash:
         return Verdict(ruling=Ruling.STALE, needed=needed)
-    if not _fits(ask, vote, text, because):
+    if not _fits(ask, vote, text, because) or not may_say(ask.quorum, vote):
         return Verdict(ruling=Ruling.NOT_ALLOWED, needed=needed)
     if ask.kind is Kind.APPROVAL and vote.decision is Decision.ALLOW:
         return _count(vote, earlier, needed)
@@ -87,6 +91,7 @@ def _fits(ask: Ask, vote: Vote, text: str | None, because: str | None) -> bool:
             choice=vote.choice,
             text=text,
             because=because,
+            unclear=vote.unclear,
         )
     except Invalid:
         return False

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sync.decide.people import Person
-from sync.decide.rights import Heads, role_of, strictest
+from sync.decide.people import Person, Role
+from sync.decide.rights import Fleet
 from sync.decide.settling import Settling
+from sync.decide.standing import Said, refuses
+from sync.decide.standings import OperatorState
 from sync.decide.statements import NOT_FORKED, Forked, Ordered, Stated, order
+from sync.decide.versions import Heads, role_of, strictest
 from sync.limits import NAME_CHARACTERS
 from sync.log import facts as say
 from sync.log.chain import EMPTY, Head
@@ -56,6 +59,13 @@ class PersonState(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     heads: tuple[bytes, ...]
     """Hashes of the versions in force; several: a conflict."""
+    kept: bool = False
+    """Still an owner only because what took that from all owners crossed: a conflict too."""
+
+    @property
+    def split(self) -> bool:
+        """Whether someone has to settle it."""
+        return self.kept or len(self.heads) > 1
 
 
 class SpeaksForState(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +75,24 @@ class SpeaksForState(msgspec.Struct, frozen=True, kw_only=True):
     person: str
     live: bool
     heads: tuple[bytes, ...]
+    contested: bool = False
+    """Several owners gave the person a first machine, none knowing of the other."""
+
+    @property
+    def split(self) -> bool:
+        """Whether someone has to settle it."""
+        return self.contested or len(self.heads) > 1
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """An owner has said that a node is a person's, who has to consent from another one."""
+
+    node: bytes
+    person: str
+    named: bytes
+    """Hash of the owner's word: what the consent names."""
+    by: str
+    at: int
 
 
 class RulesVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +113,13 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     nodes: dict[bytes, NodeState] = {}
     persons: dict[str, PersonState] = {}
     speaks_for: dict[tuple[bytes, str], SpeaksForState] = {}
+    waiting: tuple[Waiting, ...] = ()
+    """What persons have not consented to yet."""
     rules: tuple[RulesVersion, ...] = ()
     """Every version that counts, earliest first."""
+    operators: tuple[OperatorState, ...] = ()
+    said: tuple[Said, ...] = ()
+    """The word of each source on each account."""
     heads: tuple[bytes, ...] = ()
     """The newest statements that count: what a new statement and a final name."""
     pending: frozenset[bytes] = frozenset()
@@ -103,6 +136,10 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
         """Whether votes of `person` signed by `node` count."""
         pair = self.speaks_for.get((node, person))
         return pair is not None and pair.live
+
+    def held(self, person: str) -> Said | None:
+        """Return the word by which answers of a person do not count; None: they do."""
+        return refuses(self.said, person)
 
     def counts(self, author: bytes, log: int, seq: int) -> bool:
         """Whether an entry of `author` counts: a node of the fleet, not beyond a cut."""
@@ -152,23 +189,39 @@ def _settled(ordered: Ordered, founder: bytes | None) -> Membership:
     fleet = settling.fleet
     return Membership(
         nodes=_nodes(settling),
-        persons={person: _person(person, heads) for person, heads in fleet.persons.items()},
+        persons={
+            person: _person(person, heads, kept=fleet.kept(person))
+            for person, heads in fleet.persons.items()
+        },
         speaks_for={
             (node, person): SpeaksForState(
                 node=node,
                 person=person,
                 live=fleet.speaks(node, person),
                 heads=tuple(held.stated.hash for held in heads),
+                contested=fleet.contested(node, person),
             )
             for (node, person), heads in fleet.speaks_for.items()
         },
+        waiting=_waiting(fleet),
         rules=_rules(settling),
+        operators=fleet.standings.operators(),
+        said=fleet.standings.said(),
         heads=settling.heads(),
         pending=ordered.pending,
     )
 
 
-def _person(person: str, heads: Heads) -> PersonState:
+def _waiting(fleet: Fleet) -> tuple[Waiting, ...]:
+    return tuple(
+        Waiting(node=node, person=person, named=last.stated.hash, by=facts.by, at=facts.at)
+        for node, person in fleet.named
+        for last in fleet.waiting(node, person)[-1:]
+        if isinstance(facts := last.stated.facts, say.SpeaksForFacts) and facts.by is not None
+    )
+
+
+def _person(person: str, heads: Heads, *, kept: bool) -> PersonState:
     word, ended = strictest(heads)
     shown = next(
         facts
@@ -178,10 +231,11 @@ def _person(person: str, heads: Heads) -> PersonState:
     return PersonState(
         id=person,
         name=shown.name[:NAME_CHARACTERS],
-        role=word,
-        ended=ended,
+        role=Role.OWNER.value if kept else word,
+        ended=ended and not kept,
         at=shown.at,
         heads=tuple(held.stated.hash for held in heads),
+        kept=kept,
     )
 
 

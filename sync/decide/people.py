@@ -25,6 +25,7 @@ class Act(Enum):
     PEOPLE = "manage people"
     RECOVER = "recover"
     ERASE = "erase texts"
+    STANDING = "say how accounts stand"
 
 
 MAY: dict[Role, frozenset[Act]] = {

@@ -4,7 +4,7 @@ Those who voted must have been allowed to as of `people_heads`: what the home kn
 and every node can know as well (`voted_rightly`). Nobody's word is taken for it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -58,8 +58,12 @@ def votes_of(final: FinalFacts, closing: Closing) -> list[Counted]:
     needed = closing.quorum.needed if outcome is Outcome.ALLOWED else 1
     if not votes or _independent(votes) < needed:
         raise BadEntry("A final rests on fewer votes than its ask needs.")
+    if outcome is Outcome.ALLOWED:
+        _by_others(votes, closing.quorum.not_by)
     if any(OUTCOME_OF.get(_decision(vote)) is not outcome for vote in votes):
         raise BadEntry("A final says something else than the votes in it.")
+    if final.unclear and not votes[-1].facts.unclear:
+        raise BadEntry("A final sends back as unclear what the vote that made it decided.")
     if final.choice != votes[-1].facts.choice:
         raise BadEntry("A final chooses something else than the vote that made it.")
     return votes
@@ -77,6 +81,8 @@ def voted_rightly(votes: Iterable[Counted], fleet: Membership, role: str | None)
             raise BadEntry("A vote in a final was signed where its person has no machine.")
         if not eligible(fleet.person(person), role):
             raise BadEntry("A vote in a final is by someone who may not answer.")
+        if fleet.held(person) is not None:
+            raise BadEntry("A vote in a final is by someone whose account was on hold.")
         verify_header(vote.embedded.raw, vote.embedded.signature, node.public_key)
 
 
@@ -102,8 +108,19 @@ def _decision(vote: Counted) -> Decision:
         raise BadEntry("A vote in a final says what nobody knows.") from None
 
 
+def _by_others(votes: Iterable[Counted], not_by: Collection[str]) -> None:
+    if any(vote.facts.person in not_by for vote in votes):
+        raise BadEntry("A final rests on the allow of someone whose own agent asked.")
+
+
 def _independent(votes: Iterable[Counted]) -> int:
     """Return how many votes count: those of one person, or of one node, are one."""
-    every = list(votes)
-    nodes, persons = {vote.node for vote in every}, {vote.facts.person for vote in every}
-    return min(len(nodes), len(persons))
+    nodes: set[bytes] = set()
+    persons: set[str] = set()
+    kept = 0
+    for vote in votes:
+        # A home puts one vote of a person in, and one of a node: more of either add nothing.
+        kept += vote.node not in nodes and vote.facts.person not in persons
+        nodes.add(vote.node)
+        persons.add(vote.facts.person)
+    return kept

@@ -4,11 +4,25 @@
 made by someone who knew exactly those, counts as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from sync.decide.people import MAY, RANK, Act, Role
+from sync.decide.standings import Standings
 from sync.decide.statements import TIME_MAX, Stated
+from sync.decide.takings import Takings
+from sync.decide.versions import (
+    Grant,
+    Heads,
+    Held,
+    Placed,
+    invites,
+    is_on,
+    role_of,
+    strictest,
+    version,
+    with_one,
+)
 from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import sha256
@@ -16,37 +30,6 @@ from sync.log.kinds import Log
 
 KEY_BYTES = 32
 """Of a raw Ed25519 public key."""
-
-
-class Held(NamedTuple):
-    """A version in force, and the rank of who stated it."""
-
-    place: int
-    stated: Stated
-    rank: int
-
-
-Heads = tuple[Held, ...]
-Version = say.PersonFacts | say.SpeaksForFacts | say.RulesFacts
-
-
-class Grant(NamedTuple):
-    """That a statement counts as of what its author knew."""
-
-    rank: int
-    replaced: tuple[int, ...] = ()
-    """Places of the versions it follows."""
-    floor: Head = Head()
-    """Of a removal: the last statement of the removed node that its author knew."""
-    effective: bool = True
-    """False: it only names whose machine it is; the person still has to agree."""
-
-
-class Placed(NamedTuple):
-    """A statement and its place among all."""
-
-    place: int
-    stated: Stated
 
 
 class Joined(NamedTuple):
@@ -82,19 +65,6 @@ def joined_by(placed: Placed) -> Joined | None:
     return None
 
 
-def role_of(word: str) -> Role:
-    """Return a role; one that only a newer askmesh knows may see and nothing else."""
-    return next((role for role in Role if role.value == word), Role.VIEWER)
-
-
-def strictest(heads: Heads) -> tuple[str, bool]:
-    """Return the lowest role of the versions in force, and whether one ends the person."""
-    versions = [held.stated.facts for held in heads]
-    persons = [facts for facts in versions if isinstance(facts, say.PersonFacts)]
-    words = sorted((facts.role for facts in persons), key=lambda word: (RANK[role_of(word)], word))
-    return words[0], any(facts.ended for facts in persons)
-
-
 class Fleet:
     """What some statements add up to. The same for every order that respects `heads`."""
 
@@ -107,9 +77,13 @@ class Fleet:
         self.removed: dict[bytes, Removed] = {}
         self.persons: dict[str, Heads] = {}
         self.speaks_for: dict[tuple[bytes, str], Heads] = {}
-        self.named: dict[tuple[bytes, str], frozenset[int]] = {}
+        self.named: dict[tuple[bytes, str], Heads] = {}
         """Where an owner has said whose machine it is, and the person must agree."""
+        self.given: dict[str, dict[int, frozenset[int]]] = {}
+        """By person, each word that gave them a machine, with those its author knew."""
+        self.takings = Takings()
         self.rules: Heads = ()
+        self.standings = Standings()
 
     def copy(self) -> "Fleet":
         """Return one that changes alone."""
@@ -120,7 +94,10 @@ class Fleet:
         other.persons = dict(self.persons)
         other.speaks_for = dict(self.speaks_for)
         other.named = dict(self.named)
+        other.given = dict(self.given)
+        other.takings = self.takings
         other.rules = self.rules
+        other.standings = self.standings.copy()
         return other
 
     # --- what stands ------------------------------------------------------------------
@@ -132,15 +109,65 @@ class Fleet:
     def speaks(self, node: bytes, person: str) -> bool:
         """Whether a node may sign for a person: all versions in force say so."""
         heads = self.speaks_for.get((node, person), ())
-        return self.member(node) and bool(heads) and all(_on(held) for held in heads)
+        return (
+            self.member(node)
+            and bool(heads)
+            and all(is_on(held) for held in heads)
+            and not self.contested(node, person)
+        )
+
+    def contested(self, node: bytes, person: str) -> bool:
+        """Whether a first word for this pair crossed another word on machines of the person.
+
+        Else an owner who claims not to know of the person's machine could give them one
+        without their consent.
+        """
+        given = self.given.get(person, {})
+        return any(
+            held.first
+            and any(
+                other != held.place
+                and other not in given.get(held.place, ())
+                and held.place not in knew
+                for other, knew in given.items()
+            )
+            for held in self.speaks_for.get((node, person), ())
+        )
+
+    def waiting(self, node: bytes, person: str) -> Heads:
+        """Return the words of owners that this machine is theirs, which await their consent."""
+        live = self.member(node) and self.role(person) is not None
+        return self.named.get((node, person), ()) if live and not self.speaks(node, person) else ()
 
     def role(self, person: str) -> Role | None:
         """Return what a person is by the strictest version; None: nobody, or ended."""
+        role = self._stated_role(person)
+        return Role.OWNER if role is not Role.OWNER and self.kept(person) else role
+
+    def kept(self, person: str) -> bool:
+        """Whether they stay an owner because what took that from all crossed (`Takings`)."""
+        last = self.takings.last()
+        if person not in last or self._acting(self._stated_role):
+            return False
+        return any(self.speaks(node, whose) for node, whose in self.speaks_for if whose == person)
+
+    def owners(self) -> frozenset[str]:
+        """Return the owners for whom some machine speaks: who can act as such."""
+        return self._acting(self.role)
+
+    def _stated_role(self, person: str) -> Role | None:
         heads = self.persons.get(person)
         if heads is None:
             return None
         word, ended = strictest(heads)
         return None if ended else role_of(word)
+
+    def _acting(self, role: Callable[[str], Role | None]) -> frozenset[str]:
+        return frozenset(
+            person
+            for node, person in self.speaks_for
+            if role(person) is Role.OWNER and self.speaks(node, person)
+        )
 
     # --- judging ----------------------------------------------------------------------
 
@@ -162,9 +189,13 @@ class Fleet:
             grant = self._person(one, facts)
         elif isinstance(facts, say.SpeaksForFacts):
             grant = self._speaks_for(one, facts)
+        elif isinstance(facts, say.ConsentFacts):
+            grant = self._consent(one, facts)
         elif isinstance(facts, say.RulesFacts):
             role = self._may(one, facts.by, Act.RULES)
-            grant = None if role is None else _version(self.rules, facts, role)
+            grant = None if role is None else version(self.rules, facts, role)
+        else:
+            grant = self._standing(one, facts)
         return grant
 
     def _may(self, one: Stated, person: str | None, act: Act) -> Role | None:
@@ -209,8 +240,13 @@ class Fleet:
             return Grant(RANK[Role.OWNER]) if first else None
         role = self._may(one, facts.by, Act.ANSWER)
         heads = self.persons.get(facts.person, ())
-        if role is Role.OWNER or (role is Role.ADMIN and _invites(heads, facts)):
-            return _version(heads, facts, role)
+        if role is Role.OWNER or (role is Role.ADMIN and invites(heads, facts)):
+            gone = facts.ended or role_of(facts.role) is not Role.OWNER
+            takes = gone and self.role(facts.person) is Role.OWNER
+            if takes and self.owners() == {facts.person}:
+                return None
+            grant = version(heads, facts, role)
+            return grant._replace(takes=takes, knew=self.takings.places())
         return None
 
     def _speaks_for(self, one: Stated, facts: say.SpeaksForFacts) -> Grant | None:
@@ -224,15 +260,53 @@ class Fleet:
         if role is None or not (own or role is Role.OWNER):
             return None
         key = (facts.node, facts.person)
-        grant = _version(self.speaks_for.get(key, ()), facts, role)
-        named = self.named.get(key, frozenset())
+        grant = version(self.speaks_for.get(key, ()), facts, role)
+        named = self.named.get(key, ())
         if not facts.on:
-            return grant._replace(replaced=(*grant.replaced, *named))
+            if self._last_of_the_owners(facts.node, facts.person):
+                return None
+            return grant._replace(replaced=(*grant.replaced, *(held.place for held in named)))
         if not self.member(facts.node) or self.role(facts.person) is None:
             return None
+        grant = grant._replace(knew=frozenset(self.given.get(facts.person, ())))
         if own:
+            # Said from a node that speaks for them, so it is their consent as well.
             return grant if named or Act.MACHINES in MAY[role] else None
-        return grant._replace(effective=not self._has_node(facts.person))
+        first = not self._has_node(facts.person)
+        return grant._replace(effective=first, first=first)
+
+    def _consent(self, one: Stated, facts: say.ConsentFacts) -> Grant | None:
+        role = self._may(one, facts.person, Act.SEE)
+        key = (facts.node, facts.person)
+        named = any(held.stated.hash == facts.named for held in self.named.get(key, ()))
+        if role is None or not named or not self.member(facts.node):
+            return None
+        heads, rank = self.speaks_for.get(key, ()), RANK[role]
+        over = [held.place for held in heads if len(heads) == 1 or held.rank <= rank]
+        return Grant(rank, tuple(over), knew=frozenset(self.given.get(facts.person, ())))
+
+    def _standing(self, one: Stated, facts: say.Statement) -> Grant | None:
+        if isinstance(facts, say.OperatorFacts):
+            role = self._may(one, facts.by, Act.STANDING)
+            return self.standings.judge_operator(facts, role)
+        if not isinstance(facts, say.StandingFacts):
+            return None
+        if facts.operator is not None:
+            return self.standings.judge_word(one, facts)
+        role = self._may(one, facts.by, Act.STANDING)
+        return self.standings.judge_owner(facts, role) if facts.person in self.persons else None
+
+    def _last_of_the_owners(self, node: bytes, person: str) -> bool:
+        """Whether this is the only machine of the only owner who has one."""
+        return (
+            self.owners() == {person}
+            and self.speaks(node, person)
+            and not any(
+                self.speaks(other, whose)
+                for other, whose in self.speaks_for
+                if whose == person and other != node
+            )
+        )
 
     def _has_node(self, person: str) -> bool:
         return any(whose == person and self.speaks(node, person) for node, whose in self.speaks_for)
@@ -242,7 +316,8 @@ class Fleet:
     def apply(self, placed: Placed, grant: Grant, follows: Iterable[int]) -> None:
         """Change what a statement that counts changes; `follows`: versions it ends."""
         facts, author = placed.stated.facts, placed.stated.author
-        held, over = Held(*placed, grant.rank), frozenset(follows)
+        held, over = Held(*placed, grant.rank, grant.first), frozenset(follows)
+        self.standings.apply(held, over)
         joined = joined_by(placed)
         if joined is not None:
             node = sha256(joined.key)
@@ -252,16 +327,21 @@ class Fleet:
         elif isinstance(facts, say.RemovedFacts):
             self._cut(placed, facts, grant.floor)
         elif isinstance(facts, say.PersonFacts):
-            self.persons[facts.person] = _with(self.persons.get(facts.person, ()), held, over)
+            self.persons[facts.person] = with_one(self.persons.get(facts.person, ()), held, over)
+            if grant.takes and facts.by is not None:
+                self.takings = self.takings.after(placed.place, facts.by, grant.knew)
         elif isinstance(facts, say.RulesFacts):
-            self.rules = _with(self.rules, held, over)
-        elif isinstance(facts, say.SpeaksForFacts):
+            self.rules = with_one(self.rules, held, over)
+        elif isinstance(facts, say.SpeaksForFacts | say.ConsentFacts):
             key = (facts.node, facts.person)
-            named = self.named.get(key, frozenset()) - over
+            named = tuple(one for one in self.named.get(key, ()) if one.place not in over)
             if grant.effective:
-                self.speaks_for[key] = _with(self.speaks_for.get(key, ()), held, over)
+                self.speaks_for[key] = with_one(self.speaks_for.get(key, ()), held, over)
+                if is_on(held):
+                    given = self.given.get(facts.person, {})
+                    self.given[facts.person] = {**given, placed.place: grant.knew}
             else:
-                named |= {placed.place}
+                named = with_one(named, held, over)
             self.named[key] = named
 
     def _cut(self, placed: Placed, facts: say.RemovedFacts, floor: Head) -> None:
@@ -301,41 +381,5 @@ def _by_place(head: Head) -> tuple[int, bytes]:
     return head.seq, head.hash
 
 
-def _on(held: Held) -> bool:
-    return isinstance(held.stated.facts, say.SpeaksForFacts) and held.stated.facts.on
-
-
 def _is_key(key: bytes, node: bytes) -> bool:
     return len(key) == KEY_BYTES and sha256(key) == node
-
-
-def _invites(heads: Heads, facts: say.PersonFacts) -> bool:
-    """Whether this is what an admin may do: make members and viewers."""
-    low = {Role.MEMBER.value, Role.VIEWER.value}
-    standing = all(
-        isinstance(held.stated.facts, say.PersonFacts)
-        and held.stated.facts.role in low
-        and not held.stated.facts.ended
-        for held in heads
-    )
-    return standing and facts.role in low and not facts.ended
-
-
-def _version(heads: Heads, facts: Version, role: Role) -> Grant:
-    """Grant a new version, and say which it follows.
-
-    Where siblings stand, only a class at least as high as its author's ends one.
-    """
-    named = {facts.replaces, *facts.also}
-    rank = RANK[role]
-    replaced = [
-        held.place
-        for held in heads
-        if held.stated.hash in named and (len(heads) == 1 or held.rank <= rank)
-    ]
-    return Grant(rank, tuple(replaced))
-
-
-def _with(heads: Heads, held: Held, over: frozenset[int]) -> Heads:
-    kept = (other for other in heads if other.place not in over)
-    return tuple(sorted((*kept, held), key=lambda one: one.place))

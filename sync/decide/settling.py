@@ -5,8 +5,9 @@ known whose cut has something beyond it, all is judged again without that: one `
 each set of such cuts (nearly always one, the empty one, where everything is judged once).
 """
 
-from sync.decide.rights import Fleet, Grant, Joined, Placed, Removed, cut_of, joined_by
+from sync.decide.rights import Fleet, Joined, Removed, cut_of, joined_by
 from sync.decide.statements import Ordered, Stated, Vector
+from sync.decide.versions import Grant, Placed
 from sync.log import facts as say
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import sha256

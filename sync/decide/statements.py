@@ -27,9 +27,13 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     """Its number in the author's decisions log."""
     type: int
     facts: Statement
+    fleet: bytes = b""
+    """Whose log it stands in."""
 
 
-def stated(*, hash: bytes, author: bytes, seq: int, type: int, facts: bytes) -> Stated | None:
+def stated(
+    *, hash: bytes, author: bytes, seq: int, type: int, facts: bytes, fleet: bytes = b""
+) -> Stated | None:
     """Decode a stored entry; None for what this askmesh cannot read as a statement."""
     if type not in STATEMENTS:
         return None
@@ -39,7 +43,7 @@ def stated(*, hash: bytes, author: bytes, seq: int, type: int, facts: bytes) -> 
         return None
     if not isinstance(said, Statement) or not 0 <= said.at < TIME_MAX:
         return None
-    return Stated(hash=hash, author=author, seq=seq, type=type, facts=said)
+    return Stated(hash=hash, author=author, seq=seq, type=type, facts=said, fleet=fleet)
 
 
 Vector = tuple[int, ...]

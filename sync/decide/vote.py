@@ -34,6 +34,8 @@ class Ruling(Enum):
     """The ask had changed since it was shown."""
     NOT_ALLOWED = "not_allowed"
     """The person may not answer this."""
+    ON_HOLD = "on_hold"
+    """The account was on hold or suspended when it reached the home."""
     TAKEN_BACK = "taken_back"
     """It was taken back, or it took back what it could."""
 
@@ -63,6 +65,11 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     seen: bytes
     choice: str | None = None
+    unclear: bool = False
+
+
+UNCLEAR = frozenset({Decision.DENY, Decision.DECLINE})
+"""What an ask that was not understood is sent back with: never a yes, on any machine."""
 
 
 def check_ballot(
@@ -73,6 +80,7 @@ def check_ballot(
     choice: str | None,
     text: str | None,
     because: str | None,
+    unclear: bool = False,
 ) -> None:
     """Check that an answer fits what was asked. Raises `Invalid`."""
     if decision is Decision.TAKE_BACK:
@@ -82,6 +90,11 @@ def check_ballot(
         raise Invalid(
             f"A {kind.value} cannot be answered with {decision.value!r}.",
             hint=f"It takes {fitting}.",
+        )
+    if unclear and decision not in UNCLEAR:
+        raise Invalid(
+            f"An ask that is sent back as unclear cannot be answered with {decision.value!r}.",
+            hint="Send an approval back with 'deny', a question with 'decline'.",
         )
     for name, words in (("answer", text), ("reason", because)):
         check_words(name, words or "", limits.ANSWER_CHARACTERS // 2)

@@ -11,11 +11,16 @@ import msgspec
 
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
+from sync.log.attention_facts import SubscriptionFacts
+from sync.log.chatter_facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
+from sync.log.parts import Part, Statement
+from sync.log.standing_facts import OperatorFacts, StandingFacts
 
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of every part of a body."""
+__all__ = [
+    "MarkFacts", "NoteFacts", "NoteText", "OperatorFacts", "Part", "StandingFacts", "Statement",
+]  # fmt: skip
+# What other rooms defined; all that is defined here is meant as well.
 
 
 class RuleReference(Part, frozen=True, kw_only=True):
@@ -30,6 +35,8 @@ class Quorum(Part, frozen=True, kw_only=True):
 
     needed: int = 1
     role: str | None = None
+    not_by: list[str] = []
+    """Persons whose allow does not count: those whose agent asks. Their deny does."""
 
 
 class Option(Part, frozen=True, kw_only=True):
@@ -45,17 +52,8 @@ class CallLine(Part, frozen=True, kw_only=True):
 
     tool: str
     summary: str
-
-
-class Statement(Part, frozen=True, kw_only=True):
-    """Base of what is said about the fleet itself (`sync.log.kinds.STATEMENTS`).
-
-    `heads` are the hashes of the newest statements its author knew: what it may say is
-    judged as of these, so every node judges alike, whatever reached it first.
-    """
-
-    heads: list[bytes] = []
-    at: int
+    hidden: int = 0
+    """How many arguments stay at home; the blob has markers for them."""
 
 
 class GenesisFacts(Statement, frozen=True, kw_only=True):
@@ -130,6 +128,14 @@ class SpeaksForFacts(Statement, frozen=True, kw_only=True):
     by: str | None = None
 
 
+class ConsentFacts(Statement, frozen=True, kw_only=True):
+    """The person agrees to one naming of a node (the hash of that `SPEAKS_FOR`)."""
+
+    node: bytes
+    person: str
+    named: bytes
+
+
 class RulesFacts(Statement, frozen=True, kw_only=True):
     """One version of the rules; `source_hash` is SHA-256 of the text's `source`."""
 
@@ -168,6 +174,11 @@ class AskFacts(Part, frozen=True, kw_only=True):
     call_size: int = 0
     revision: int = 1
     replaces: bytes | None = None
+    contract: str | None = None
+    """The version of the words that tell agents when to ask; None: not known."""
+    escalate_at: int | None = None
+    """From when on it also calls those of the role `escalate_to`."""
+    escalate_to: str | None = None
 
 
 class AskText(Part, frozen=True, kw_only=True):
@@ -186,7 +197,8 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     """A person's answer. `seen` is the hash of the ask entry that was shown.
 
     `takes_back` names the votes that a `take_back` takes back: they count no more, even
-    where they reach the home after it.
+    where they reach the home after it. `unclear` goes with a deny or a decline: the ask is
+    sent back as not understood, and nothing is said about what was asked.
     """
 
     ask: str
@@ -195,7 +207,10 @@ class VoteFacts(Part, frozen=True, kw_only=True):
     seen: bytes
     choice: str | None = None
     takes_back: list[bytes] = []
+    unclear: bool = False
     at: int
+    session: str | None = None
+    """Which signed-in place it was given on: no secret, and nothing is decided by it."""
 
 
 class VoteText(Part, frozen=True, kw_only=True):
@@ -230,6 +245,8 @@ class FinalFacts(Part, frozen=True, kw_only=True):
     ask: str
     seen: bytes
     outcome: str
+    unclear: bool = False
+    """Denied or declined only because it was not understood."""
     choice: str | None = None
     reason: str | None = None
     rule: RuleReference | None = None
@@ -305,35 +322,6 @@ class RedactedText(Part, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class NoteFacts(Part, frozen=True, kw_only=True):
-    """A note or a finished result."""
-
-    number: int
-    kind: str
-    agent: str
-    session: str
-    project: str
-    created: int
-
-
-class NoteText(Part, frozen=True, kw_only=True):
-    """What is read of a note or a result."""
-
-    title: str
-    detail: str = ""
-    branch: str | None = None
-    cwd: str = ""
-
-
-class MarkFacts(Part, frozen=True, kw_only=True):
-    """A person marked a row as read or unread."""
-
-    ask: str
-    person: str
-    read: bool
-    at: int
-
-
 class NoText(Part, frozen=True, kw_only=True):
     """An entry that says all in its facts."""
 
@@ -346,6 +334,9 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.MEMBER: MemberFacts,
     EntryType.REMOVED: RemovedFacts,
     EntryType.CERTIFICATE: CertificateFacts,
+    EntryType.STANDING: StandingFacts,
+    EntryType.OPERATOR: OperatorFacts,
+    EntryType.CONSENT: ConsentFacts,
     EntryType.ASK: AskFacts,
     EntryType.VOTE: VoteFacts,
     EntryType.RULING: RulingFacts,
@@ -355,6 +346,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.REDACTED: RedactedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
+    EntryType.SUBSCRIPTION: SubscriptionFacts,
 }
 """The facts of each type."""
 

@@ -29,6 +29,12 @@ class EntryType(IntEnum):
     """A node is removed, or has left: the last entries of it that count."""
     CERTIFICATE = 7
     """A node states its own certificate."""
+    STANDING = 8
+    """How the account stands, for all or for one person: whether answers count."""
+    OPERATOR = 9
+    """An outside system's key may say how the account stands, or no longer."""
+    CONSENT = 10
+    """A person agrees, from a node of theirs, to another one that an owner named as theirs."""
     ASK = 16
     """A question or an approval, or a new revision of a question."""
     VOTE = 17
@@ -47,6 +53,8 @@ class EntryType(IntEnum):
     """A note or a finished result."""
     MARK = 65
     """A person's read mark on a row."""
+    SUBSCRIPTION = 66
+    """What a person wants to be called for, and when not."""
 
 
 STATEMENTS = frozenset(
@@ -58,10 +66,16 @@ STATEMENTS = frozenset(
         EntryType.MEMBER,
         EntryType.REMOVED,
         EntryType.CERTIFICATE,
+        EntryType.STANDING,
+        EntryType.OPERATOR,
+        EntryType.CONSENT,
     }
 )
 """Who belongs to the fleet and what they may do: settled as one set
 (`sync.decide.membership`), each signature of them checked."""
+
+ACCOUNTS = frozenset({EntryType.STANDING, EntryType.OPERATOR})
+"""Statements by which any card may say something else."""
 
 CHATTER_FROM = 64
 """Types from here on belong to the chatter log."""

@@ -1,5 +1,6 @@
 """The one list of routes that answer or grant, with what an agent would send to each."""
 
+import base64
 from typing import Any, NamedTuple
 
 from sync.wire.pairing_code import new_code
@@ -43,7 +44,18 @@ ASKING = {
 
 MACHINE = "/api/machines/testbox"
 CODE = new_code(b"not real").shown()
+ZEROS = base64.b64encode(bytes(32)).decode()
+OPERATOR = {"name": "mine", "key": ZEROS}
+WORD = {
+    "operator": ZEROS,
+    "word": base64.b64encode(
+        b'{"fleet":"' + b"00" * 16 + b'","standing":"active","serial":1,"at":1}'
+    ).decode(),
+    "signature": base64.b64encode(bytes(64)).decode(),
+}
+"""A word as nobody signed it who may."""
 ALONE = {
+    "PUT /api/standing": (403, "his own account"),
     "POST /api/joining": (502, "Nothing waits for a code"),
     f"PUT {MACHINE}/person": (409, "speaks for Ann already"),
     f"DELETE {MACHINE}": (403, "cannot remove itself"),
@@ -54,11 +66,26 @@ ALONE = {
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
 
 
+_ALIKE: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("PUT", "/api/attention/subscriptions"): (
+        "/api/attention/subscriptions",
+        {"agent": "*", "on": False},
+    ),
+    ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
+    ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
+    ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
+    ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
+    ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
+    ("DELETE", "/api/standing/operators/{id}"): (f"/api/standing/operators/{'00' * 32}", {}),
+}
+"""The same on every machine, whatever it holds."""
+
+
 def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
     """For each the real path, and a body that would do it for a person."""
     vote = {"decision": "allow", "seen": ground.seen}
     rules = {"name": "mine", "source": "", "replaces": ground.rules}
-    ask = f"/api/asks/{ground.approval}"
+    ask, note = f"/api/asks/{ground.approval}", f"/api/asks/{ground.note}"
     sign_in = f"/api/sign-ins/{ground.sign_in}"
     digits = {"digits": ground.digits}
     where = {"address": "192.0.2.1:7717"}
@@ -71,11 +98,10 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("POST", "/api/sign-ins/{id}/collect"): (f"{sign_in}/collect", digits),
         ("POST", "/api/asks/{id}/votes"): (f"{ask}/votes", vote),
         ("DELETE", "/api/asks/{id}/votes/mine"): (f"{ask}/votes/mine", {}),
-        ("PUT", "/api/asks/{id}/read"): (f"/api/asks/{ground.note}/read", {"read": True}),
-        ("POST", "/api/asks/{id}/erasing"): (
-            f"/api/asks/{ground.note}/erasing",
-            {"confirm": ground.note},
-        ),
+        ("POST", "/api/votes"): ("/api/votes", {"votes": [{"ask": ground.approval, **vote}]}),
+        ("PUT", "/api/asks/{id}/needless"): (f"{ask}/needless", {"needless": True}),
+        ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
+        ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
@@ -88,6 +114,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("DELETE", "/api/restored"): ("/api/restored", {}),
         ("POST", "/api/hold"): ("/api/hold", {}),
         ("POST", "/api/rejoining"): ("/api/rejoining", {}),
+        **_ALIKE,
     }
 
 

@@ -23,6 +23,8 @@ GRANTING = (
     EntryType.GENESIS,
     EntryType.MEMBER,
     EntryType.REMOVED,
+    EntryType.STANDING,
+    EntryType.OPERATOR,
 )
 """What only a person may bring into the log."""
 

@@ -58,8 +58,9 @@ def test_the_list_is_whole(prize: Prize) -> None:
     assert CHANGING - ASKING == GRANTING
     assert set(bodies(prize.ground())) >= GRANTING
     public = {item.path for item in attempts(prize.ground()) if item.public}
-    # Each makes a session out of a proof: a secret, or digits that a person has typed.
-    assert {path.rpartition("/")[2] for path in public} == {"session", "collect"}
+    # Two make a session out of a proof: a secret, or digits that a person has typed. The third
+    # takes what an operator signed, and makes nothing else of it.
+    assert {path.rpartition("/")[2] for path in public} == {"session", "collect", "word"}
 
 
 def test_no_route_of_the_page_exists_on_the_agents_socket(prize: Prize) -> None:

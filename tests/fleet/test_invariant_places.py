@@ -43,6 +43,18 @@ READING = {
 """All tools of an agent: they ask, wait, and report."""
 
 
+def on_accounts(folder: Path) -> tuple[tuple[str, ...], ...]:
+    """Commands that say how accounts stand, or who may."""
+    key = folder / "key"
+    key.write_text("A" * 43 + "=")
+    return (
+        ("standing", "set", "Ann", "active"),
+        ("standing", "operator", "add", "mine", str(key)),
+        ("standing", "operator", "remove", "mine"),
+        ("standing", "show", "--details"),
+    )
+
+
 @pytest.fixture(autouse=True)
 def hooks_end(node: RunningNode) -> Iterator[None]:
     yield
@@ -82,6 +94,7 @@ def test_no_command_answers_or_grants_without_a_terminal(
         ("answer", ask, "--deny"),
         ("answer", ask, "--take-back"),
         ("rules", "apply", str(file)),
+        *on_accounts(tmp_path),
         ("sessions", "list"),
         ("sessions", "end", "--others"),
         ("backup", str(tmp_path / "copy")),

@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.accounts_double import AccountsDouble
+from tests.web.attention_double import AttentionDouble
+from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 
@@ -95,7 +98,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble:
+class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -103,6 +106,7 @@ class DeskDouble:
     version = "0.0.1"
 
     def __init__(self) -> None:
+        self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []
         self.known: dict[str, Viewer] = {SECRET: ANN}

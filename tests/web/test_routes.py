@@ -105,6 +105,7 @@ def test_what_is_public_is_a_short_list() -> None:
         "sign_in",
         "begin_sign_in",
         "collect_sign_in",
+        "standing_word",
     }
 
 

@@ -17,6 +17,8 @@ PERSONS = [route for route in ROUTES if route.access is not Access.PUBLIC]
 
 FIRST = [(route.method, route.path) for route in ROUTES if route.access is Access.FIRST]
 ALONE = {
+    "set_standing": ((404, "not_found"), "no person"),
+    "standing_word": ((400, "invalid"), "does not read"),
     "join": ((502, "pairing_failed"), "Nothing waits for a code"),
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
@@ -47,6 +49,7 @@ class Scene:
     def target(self, route: Route) -> str:
         thing = self.ask if route.path.startswith("/api/asks") else self.wish["id"]
         thing = self.note if route.name == "mark" else thing
+        thing = "6b" * 32 if route.name == "remove_operator" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
         target = target.replace("{node}", "testbox")
@@ -88,6 +91,7 @@ class Scene:
                 for row in self.person.ok("GET", "/api/fleet")["machines"]
             ],
             "pairing": self.person.ok("GET", "/api/pairing"),
+            "standing": self.person.ok("GET", "/api/standing"),
             "history": self.person.ok("GET", f"/api/asks/{self.ask}")["history"],
         }
 

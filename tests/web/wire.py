@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -155,6 +156,7 @@ async def read_chunk(reader: asyncio.StreamReader) -> bytes:
 def address(route: Route) -> str:
     """An address of a route that the double knows."""
     thing = "kkkk-1" if route.path.startswith("/api/asks") else "wish2"
+    thing = "6b" * 32 if "operators" in route.path else thing
     path = route.path.replace("{id}", thing).replace("{name}", "app.js")
     return path.replace("{node}", "testbox")
 
@@ -179,8 +181,24 @@ BODIES: dict[str, Any] = {
     "redact": {"confirm": "kkkk-1"},
     "vote": {"decision": "answer", "seen": "0" * 64, "text": "This one."},
     "take_back": {},
+    "vote_together": {"votes": [{"ask": "kkkk-1", "decision": "deny", "seen": "0" * 64}]},
+    "needless": {"needless": True},
+    "agent_report": None,
     "mark": {"read": True},
     "put_away_restored": {},
+    "standing": None,
+    "set_standing": {"person": "p2", "standing": "on_hold"},
+    "standing_word": {
+        "operator": b64encode(b"k" * 32).decode(),
+        "word": b64encode(b"{}").decode(),
+        "signature": b64encode(b"signed").decode(),
+    },
+    "add_operator": {"name": "billing", "key": b64encode(b"k" * 32).decode()},
+    "remove_operator": {},
+    "attention": None,
+    "subscribe": {"agent": "claude", "on": False},
+    "mute": {"until": None},
+    "set_quiet": {"quiet": None},
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},

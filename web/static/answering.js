@@ -16,7 +16,11 @@ const RULINGS = {
   late: "Your answer does not count: it came after the deadline.",
   stale: "Your answer does not count: the ask had changed since it was shown.",
   not_allowed: "Your answer does not count: you may not answer this.",
+  on_hold: "Your answer does not count: the account was on hold when it arrived.",
 };
+
+/** What an answer can come to that a person need not think of again. */
+const STANDING = new Set(["recorded", "accepted", "counted", "taken_back"]);
 
 /** Sends what a person decides, one thing at a time for each ask. */
 export class Answering {
@@ -47,8 +51,9 @@ export class Answering {
     if (draft.because?.trim()) ballot.because = draft.because.trim();
     await this.send(ask, decision, async () => {
       const receipt = await wire.vote(ask.id, ballot);
-      const refused = RULINGS[receipt.state];
-      if (refused === undefined) this.drafts.clear(ask.id);
+      const stands = STANDING.has(receipt.state);
+      const refused = stands ? undefined : (RULINGS[receipt.state] ?? "Your answer does not count.");
+      if (stands) this.drafts.clear(ask.id);
       return { ask: receipt.ask, refused };
     });
   }

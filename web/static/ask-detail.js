@@ -14,6 +14,7 @@ import { historyView } from "./history-view.js";
 import { QuestionForm } from "./question-form.js";
 import { Reading } from "./reading.js";
 import { textBlock } from "./text-block.js";
+import { visibleNodes } from "./visible.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
 
 /** One ask in full, with its answer. The element lives as long as the ask is known. */
@@ -136,6 +137,8 @@ export class AskDetail extends HTMLElement {
       const text = textBlock(ask.detail, { reading: this.reading, label: "the text", prose: true });
       this.words.append(text);
     }
+    const note = ask.call?.hidden_note;
+    if (note) this.call.append(make("p", { class: "hidden-note" }, visibleNodes(note)));
     if (call) this.call.append(callView(call, this.reading));
   }
 

@@ -38,10 +38,14 @@ export class Inbox extends EventTarget {
     this.node = null;
     /** @type {string[]} */
     this.banners = [];
+    /** @type {T.BannerView | null} How the account stands; null: as usual. */
+    this.account = null;
     /** @type {number | null} */
     this.restored = null;
     /** @type {T.FleetView | null} */
     this.fleet = null;
+    /** @type {T.AttentionView | null} */
+    this.attention = null;
     /** Asks that exist and are not among `asks`: a snapshot has a limit. */
     this.unshown = { open: 0, needs_me: 0 };
     /** @type {T.LinkStatus} */
@@ -70,8 +74,10 @@ export class Inbox extends EventTarget {
     this.me = state.me;
     this.rules = state.rules;
     this.banners = state.banners;
+    this.account = state.account ?? null;
     this.restored = state.restored;
     this.fleet = state.fleet;
+    this.attention = state.attention;
     const missing = new Set(this.asks.keys());
     /** @type {T.AskView[]} */
     const arrived = [];

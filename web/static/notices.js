@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
+import { attentionWords } from "./attention-panel.js";
 import { button, byId, make, setText, show } from "./elements.js";
 import { summary } from "./fleet-words.js";
 import { clock, moment } from "./time.js";
@@ -40,7 +41,7 @@ export class Notices {
 
   /** Bring notices and the state of the link up to date. */
   update() {
-    const { link, banners, restored, fleet } = this.inbox;
+    const { link, banners, account, restored, fleet } = this.inbox;
     const lost = `Not connected since ${clock(link.since)}. What you see may be out of date; nothing can be answered until askmesh is back.`;
     setText(byId("link-lost"), lost);
     show(byId("link-lost"), !link.live);
@@ -49,17 +50,21 @@ export class Notices {
     this.showFleet();
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
-      banners, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns, this.newVersion,
+      banners, account, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns,
+      this.newVersion, this.inbox.attention,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
     const rows = banners.map((text) => make("p", { class: "notice tone-warn" }, visibleNodes(text)));
+    if (account !== null) rows.push(accountNotice(account));
     if (restored !== null) rows.push(this.restoredNotice(restored));
     if (fleet?.removed) rows.push(notice("warn", fleet.removed, "What to do", "#machines"));
     for (const { machine, forked: why } of forked) {
       const what = why ?? `The history of ${machine.name} split in two.`;
       rows.push(notice("warn", what, "What to do", "#machines"));
     }
+    const quiet = this.inbox.attention ? attentionWords(this.inbox.attention) : "";
+    if (quiet) rows.push(notice("quiet", `${quiet}: nothing calls you. Asks wait in the list.`, "Change", "#places"));
     if (fleet?.hold) rows.push(notice("warn", fleet.hold, "What to do", "#machines"));
     if (this.signIns.length > 0) {
       const [first] = this.signIns;
@@ -110,6 +115,22 @@ export class Notices {
     }
     this.arrived.push(...asks);
   }
+}
+
+/**
+ * How the account stands, and for who may see to it where that is settled. Whose site that
+ * is, the link says itself; nothing of this page goes along.
+ * @param {T.BannerView} account
+ */
+function accountNotice(account) {
+  const parts = [account.sentence, account.reason, account.fixed_by].filter((part) => part);
+  const row = make("p", { class: "notice tone-warn" }, visibleNodes(parts.join(" ")));
+  const remedy = account.remedy !== null && URL.canParse(account.remedy) ? new URL(account.remedy) : null;
+  if (remedy?.protocol === "https:") {
+    const set = { href: remedy.href, rel: "noopener noreferrer", target: "_blank" };
+    row.append(" ", make("a", { text: `Settle it at ${visibleText(remedy.host)}`, set }));
+  }
+  return row;
 }
 
 /** @param {string} tone @param {string} text @param {string} label @param {string} href */

@@ -172,7 +172,7 @@ export class Page {
       if (now === this.standing || this.rereading) return;
       this.standing = now;
       await this.again();
-    } else if (change.topic === "node") await this.again();
+    } else if (change.topic === "node" || change.topic === "attention") await this.again();
   }
 
   async readSignIns() {

@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
+import { AttentionPanel } from "./attention-panel.js";
 import { button, make, setText, show } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
 import { ago, moment } from "./time.js";
@@ -64,6 +65,8 @@ export class PlacesView {
     this.inbox = inbox;
     this.signedOut = signedOut;
     this.who = make("p", { class: "dim" });
+    this.attention = new AttentionPanel(inbox);
+    inbox.addEventListener("change", () => this.attention.update());
     this.error = make("p", { class: "failure", set: { role: "alert" } });
     this.list = make("ul", { class: "places" });
     this.waiting = make("div", { class: "sign-ins" });
@@ -83,6 +86,7 @@ export class PlacesView {
       make("h1", { text: "Places" }),
       this.who,
       this.error,
+      this.attention.element,
       make("h2", { text: "New places waiting to sign in" }),
       this.noWish,
       this.waiting,

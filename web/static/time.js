@@ -61,6 +61,15 @@ export function clock(then) {
 }
 
 /**
+ * Say until when something lasts: the clock time, with its day where that is not today.
+ * @param {number} then
+ */
+export function until(then) {
+  const day = new Date(then).toDateString() === new Date().toDateString() ? {} : { weekday: "short", day: "numeric", month: "short" };
+  return new Date(then).toLocaleString(undefined, /** @type {Intl.DateTimeFormatOptions} */ ({ ...day, hour: "2-digit", minute: "2-digit" }));
+}
+
+/**
  * Say a size in the unit a person would use.
  * @param {number} bytes
  */

@@ -10,15 +10,15 @@
  *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
  *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
  *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
- *   | "on_hold" | "disputed"} CardState
+ *   | "on_hold" | "account_on_hold" | "suspended" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
  * @typedef {{id: string, short: string, name: string}} MachineView
  * @typedef {{id: string, label: string, detail: string}} OptionView
  * @typedef {{name: string, version: string}} RuleView
- * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean}
- *   } CallSummary
+ * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean,
+ *   hidden: number, hidden_note: string}} CallSummary
  *
  * @typedef {object} CardView
  * @property {CardState} state
@@ -29,6 +29,8 @@
  * @property {number} since
  * @property {string | null} by
  * @property {string | null} where
+ * @property {"called" | "escalated" | "not_subscribed" | "muted" | "quiet"} attention
+ * @property {number | null} attention_until
  *
  * @typedef {object} FinalView
  * @property {Outcome} outcome
@@ -93,6 +95,7 @@
  * @property {string | null} diff
  * @property {string} canonical
  * @property {string} digest
+ * @property {boolean} whole
  *
  * @typedef {{at: number, what: string, who: string, text: string}} HistoryLine
  * @typedef {{ask: AskView, call: CallView | null, history: HistoryLine[]}} AskDetail
@@ -179,6 +182,16 @@
  * @typedef {{person: string, name: string, role: string, session: string}} Me
  * @typedef {{machine: MachineView, version: string, started: number}} NodeView
  *
+ * @typedef {object} BannerView
+ * @property {"grace" | "on_hold" | "suspended"} standing
+ * @property {boolean} whole
+ * @property {string} sentence
+ * @property {boolean} answers
+ * @property {string | null} reason
+ * @property {string | null} remedy
+ * @property {string | null} remedy_host
+ * @property {string | null} fixed_by
+ *
  * @typedef {object} State
  * @property {string} store_id
  * @property {number} n
@@ -191,12 +204,27 @@
  * @property {FleetView} fleet
  * @property {Counts} counts
  * @property {string[]} banners
+ * @property {BannerView | null} account
  * @property {number | null} restored
+ * @property {AttentionView | null} attention
+ *
+ * @typedef {{agent: string, project: string, machine: string, machine_name: string, on: boolean}} SubscriptionView
+ * @typedef {{days: number[], start: string, end: string, zone: string, known: boolean}} QuietView
+ *
+ * What the person is called for.
+ * @typedef {object} AttentionView
+ * @property {string} person
+ * @property {string} name
+ * @property {"called" | "muted" | "quiet"} state
+ * @property {number | null} until
+ * @property {number | null} muted_until
+ * @property {QuietView | null} quiet
+ * @property {SubscriptionView[]} subscriptions
  *
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask

@@ -142,6 +142,15 @@ export const wire = {
   setPassphrase: (passphrase, old) => call("PUT", "/api/passphrase", { passphrase, old }),
   endOtherSessions: () => call("DELETE", "/api/sessions"),
 
+  /** @param {{agent: string, project: string, machine: string, on: boolean | null}} wanted
+   * @returns {Promise<T.AttentionView>} */
+  subscribe: (wanted) => call("PUT", "/api/attention/subscriptions", wanted),
+  /** @param {number | null} until @returns {Promise<T.AttentionView>} */
+  mute: (until) => call("PUT", "/api/attention/mute", { until: until === null ? null : Math.round(until) }),
+  /** @param {{days: number[], start: string, end: string, zone: string} | null} quiet
+   * @returns {Promise<T.AttentionView>} */
+  setQuiet: (quiet) => call("PUT", "/api/attention/quiet", { quiet }),
+
   /** @returns {Promise<{rules: T.RulesView | null}>} */
   rules: () => call("GET", "/api/rules"),
   /** @param {string} source @returns {Promise<{ok: boolean, errors: T.RuleProblem[]}>} */

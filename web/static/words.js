@@ -43,6 +43,8 @@ const STATES = {
   machine_removed: { word: "Machine removed", tone: "warn" },
   must_rejoin: { word: "Must join again", tone: "warn" },
   on_hold: { word: "On hold", tone: "warn" },
+  account_on_hold: { word: "Account on hold", tone: "warn" },
+  suspended: { word: "Account suspended", tone: "warn" },
   disputed: { word: "Disputed", tone: "warn" },
   not_seen: { word: "Machine not seen since", tone: "warn" },
 };

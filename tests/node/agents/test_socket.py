@@ -312,7 +312,7 @@ def test_the_routes_are_these_and_none_of_them_answers_or_grants() -> None:
     routes = AgentRoutes(desk, GateDouble(desk), contextlib.nullcontext).table()
     assert sorted(f"{route.method} {route.path}" for route in routes) == sorted(
         [
-            *(f"POST /agent/{name}" for name in (*ROUTES, "show")),
+            *(f"POST /agent/{name}" for name in (*ROUTES, "report", "show")),
             "POST /agent/hook/claude",
             "GET /agent/node",
             "GET /agent/watch",

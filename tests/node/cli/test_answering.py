@@ -301,3 +301,43 @@ def test_a_passphrase_stands_in_no_file_and_no_process(signed_in: Command) -> No
             path = Path(folder, name)
             if path.is_file():
                 assert PASSPHRASE.encode() not in path.read_bytes(), path
+
+
+def test_several_are_answered_together_each_by_its_own_vote(signed_in: Command) -> None:
+    one, two = (
+        signed_in.ask("--kind", "approval", "--title", title, "--call", CALL)
+        for title in ("Here?", "And here?")
+    )
+    question = a_question(signed_in)
+    with signed_in.on_screen("answer", one, question, "--allow") as screen:
+        code, output = screen.end()
+    assert (code, "does not fit a question" in output) == (1, True), output
+    code, output, seen = answer(signed_in, one, two, "--allow")
+    assert code == 0, output
+    assert f"Allow all 2: {one}, {two}?" in seen
+    assert "and the same call for" in seen
+    assert [shown(signed_in, ask)["final"]["outcome"] for ask in (one, two)] == ["allowed"] * 2
+    again = an_approval(signed_in)
+    code, output, seen = answer(signed_in, again, question, "--unclear", "Which release?")
+    assert code == 0, output
+    for ask, outcome in ((again, "denied"), (question, "declined")):
+        after = shown(signed_in, ask)
+        assert (after["final"]["outcome"], after["card"]["state"]) == (outcome, "unclear")
+        assert after["final"]["because"] == "Which release?"
+
+
+def test_what_need_not_have_been_asked_is_counted_and_can_be_undone(signed_in: Command) -> None:
+    ask = a_question(signed_in)
+    before = signed_in.run("agent", "report", "--json").object["agents"]
+    for words, counted in (((), 1), (("--undo",), 0)):
+        with signed_in.on_screen("needless", ask, *words) as screen:
+            screen.expect("Passphrase:")
+            screen.type(PASSPHRASE)
+            assert screen.end()[0] == 0
+        after = signed_in.run("agent", "report", "--json").object["agents"]
+        assert (
+            sum(row["needless"] - was["needless"] for row, was in zip(after, before, strict=True))
+            == counted
+        )
+        assert all(row["contract"] for row in after)
+    assert "INSTRUCTIONS" in signed_in.run("agent", "report").out

@@ -31,7 +31,7 @@ def commands(
 
 
 LEAVES = dict(commands(askmesh))
-GROUPS = ["", "rules", "agent", "sessions", "node", "node address"]
+GROUPS = ["", "rules", "agent", "sessions", "node", "node address", "standing", "standing operator"]
 
 
 def options(command: click.Command) -> set[str]:

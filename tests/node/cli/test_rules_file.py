@@ -64,3 +64,16 @@ def test_applying_without_a_terminal_or_a_node_changes_nothing(tmp_path: Path) -
     file.write_text(BAD)
     assert run("rules", "apply", str(file)).exit_code == 1
     assert run("rules", "show").exit_code == 3
+
+
+def test_a_repositorys_file_is_told_what_of_it_does_nothing(tmp_path: Path) -> None:
+    file = tmp_path / ".askmesh.toml"
+    file.write_text(f'{GOOD}\n[[rule]]\nname = "w"\ntool = "Write"\naction = "ask"\n')
+    result = run("rules", "check", str(file))
+    assert result.exit_code == 0
+    assert f"{file}:1: `read`: `allow` has no effect" in result.output
+    [note] = json.loads(run("rules", "check", "--json", str(file)).stdout)["notes"]
+    assert note["line"] == 1
+    other = tmp_path / "rules.toml"
+    other.write_text(GOOD)
+    assert "no effect" not in run("rules", "check", str(other)).output

@@ -142,7 +142,6 @@ async def test_without_rules_the_host_decides(tmp_path: Path) -> None:
     async with desk(tmp_path) as (store, _):
         assert await store.in_force() == EMPTY
         assert await store.view() is None
-        assert store.version is None
 
 
 async def test_who_may_settle_it_is_told_of_it(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from node.desk.protocols import GateHold, GateVerdict
 from node.desk.requests import Asker
 from node.gate import claude
 from node.gate.call import Call
-from node.gate.rules import Rules, parse
+from node.gate.law import Law, Ruled
+from node.gate.rules import parse
 from sync.errors import StoreFull
 
 WHO = Asker(agent="claude", session="s", project="p", cwd="/")
@@ -57,10 +58,10 @@ class Double:
         self.handed = False
         self.error: Exception | None = None
 
-    async def rules(self) -> Rules:
+    async def judge(self, who: Asker, call: Call) -> Ruled:
         if self.error:
             raise self.error
-        return RULES
+        return Law(account=RULES).judge(call.tool, call.arguments, call.cwd, agents=[who.agent])
 
     async def hold(self, hold: GateHold) -> GateVerdict:
         self.holds.append(hold)

@@ -11,6 +11,7 @@ from node.store.migrations import migrate
 from node.store.projection import DERIVED
 from node.store.transaction import store
 from sync.log import facts as say
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
 from sync.log.kinds import EntryType, log_of
@@ -136,6 +137,11 @@ def mark(read: bool, hlc: int) -> Said:
     return Said(EntryType.MARK, facts, hlc=hlc)
 
 
+def muted(until: int | None, hlc: int) -> Said:
+    facts = SubscriptionFacts(person="ann", field="mute", until=until, at=1)
+    return Said(EntryType.SUBSCRIPTION, facts, hlc=hlc)
+
+
 RESOLVED = Said(
     EntryType.RESOLVED,
     say.ResolvedFacts(ask=ASK, token=1, ok=True, at=6),
@@ -200,6 +206,7 @@ VOTES = log(
         vote("bob", "deny"),
         mark(True, 5),
         mark(False, 9),
+        muted(None, 6),
     ],
     by=2,
 )
@@ -217,6 +224,8 @@ LIFE = log(
         handover("handed"),
         RESOLVED,
         mark(True, 9),
+        muted(50, 10),
+        muted(70, 10),
     ],
     by=1,
 )

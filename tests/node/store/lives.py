@@ -8,6 +8,7 @@ from pathlib import Path
 from node.bridge.client import Refused
 from node.store import membership_tables, receive
 from node.store.transaction import Transaction
+from sync.log.attention_facts import SubscriptionFacts
 from sync.log.entry import NodeKey
 from sync.log.facts import (
     AskFacts,
@@ -17,8 +18,10 @@ from sync.log.facts import (
     EntryPoint,
     FinalFacts,
     MemberFacts,
+    PersonFacts,
     RedactedFacts,
     RemovedFacts,
+    SpeaksForFacts,
     VoteFacts,
     pack_facts,
     pack_text,
@@ -27,6 +30,7 @@ from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 from tests.node.store.stores import Counted, SetTimes, found
 from tests.running import Person, RunningNode, node_in
+from tests.sync.decide.accounts import operator, told
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 RULES = '[[rule]]\nname = "deploys"\ntool = "deploy*"\naction = "ask"\nreason = "it is live"\n'
@@ -54,6 +58,7 @@ def live(node: RunningNode) -> Person:
         posted = node.flag(kind=kind, title=f"A {kind}", detail="as text", key=kind)
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": True})
         person.ok("PUT", f"/api/asks/{posted['id']}/read", {"read": kind == "note"})
+        person.ok("PUT", f"/api/asks/{posted['id']}/needless", {"needless": kind == "note"})
     return person
 
 
@@ -129,10 +134,42 @@ def let_a_machine_come_and_go(home: Path) -> None:
     cut = [CutPoint(log=0, seq=7, hash=b"h" * 32)]
     gone = RemovedFacts(node=other.node_id, cut=cut, by=owner, at=transaction.now)
     transaction.append(EntryType.REMOVED, gone)
+    _a_word_on_the_account(transaction, owner)
+    _a_second_machine_that_waits_for_its_person(transaction, owner)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
+    muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
+    transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
     connection.close()
+
+
+def _a_second_machine_that_waits_for_its_person(transaction: Transaction, owner: str) -> None:
+    """Bob has a machine; an owner names another one for him, and he has not agreed yet."""
+    bob = PersonFacts(person="bob", name="Bob", role="member", by=owner, at=transaction.now)
+    transaction.append(EntryType.PERSON, bob)
+    for number in (11, 12):
+        node = key(number)
+        joined = MemberFacts(
+            node_key=node.public,
+            certificate=b"der",
+            machine=f"bob's {number}",
+            by=owner,
+            at=transaction.now,
+        )
+        transaction.append(EntryType.MEMBER, joined)
+        speaks = SpeaksForFacts(
+            node=node.node_id, person="bob", on=True, by=owner, at=transaction.now
+        )
+        transaction.append(EntryType.SPEAKS_FOR, speaks)
+
+
+def _a_word_on_the_account(transaction: Transaction, owner: str) -> None:
+    """An operator says how the account of all stands."""
+    transaction.append(EntryType.OPERATOR, operator("billing", owner))
+    fleet, remedy = transaction.identity.fleet.hex(), "https://pay.example/"
+    word = told("billing", 1, "grace", fleet=fleet, remedy=remedy)
+    transaction.append(EntryType.STANDING, word)
 
 
 def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: str) -> None:
@@ -144,7 +181,16 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
         ),
     )
     fleet = transaction.identity.fleet
-    asked = AskFacts(number=1, kind="question", agent="c", session="s", project="p", created=1)
+    asked = AskFacts(
+        number=1,
+        kind="question",
+        agent="c",
+        session="s",
+        project="p",
+        created=1,
+        escalate_at=5,
+        escalate_to="admin",
+    )
     text = pack_text(SALT, AskText(title="There?"))
     ask = entry(by=other, facts=pack_facts(asked), text=text, fleet=fleet)
     said = VoteFacts(

@@ -13,9 +13,11 @@ from node.store.projection import DERIVED
 from node.store.transaction import insert
 from sync.errors import StoreError, StoreNewer
 from sync.log.chain import Head
-from tests.node.store.histories import ASK, FOUNDING, LIFE, VOTES, holding
+from sync.log.kinds import EntryType
+from tests.node.store.histories import ASK, FOUNDING, LIFE, VOTES, Said, holding, log
 from tests.node.store.stores import found, mark, note, writing
 from tests.node.store.test_erasing import ERASED
+from tests.sync.decide.accounts import operator, told
 from tests.sync.log.entries import FLEET, chain, entry, head_of, key
 
 TABLES = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
@@ -141,13 +143,7 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
     old.executemany("INSERT INTO local VALUES (?, ?)", list(fresh.execute("SELECT * FROM local")))
     old.execute("INSERT INTO head VALUES (x'00', 0, 1, x'00')")
 
-    assert migrate(old, now=2) == [
-        "0002-fleet",
-        "0003-unproven",
-        "0004-evidence",
-        "0005-erasing",
-        "0006-long-past",
-    ]
+    assert migrate(old, now=2) == list(MIGRATIONS)[1:]
 
     assert tables(old) == tables(fresh)
     for table in ("entry", "local", *DERIVED):
@@ -156,6 +152,29 @@ async def test_a_store_of_the_first_release_becomes_one_of_a_fleet(tmp_path: Pat
     assert old.execute("SELECT count(*) FROM entry").fetchone()[0] > 2
     assert old.execute("SELECT count(*) FROM node").fetchone() == (1,)
     fresh.close()
+    old.close()
+
+
+def test_what_newer_machines_said_of_accounts_counts_after_the_update(tmp_path: Path) -> None:
+    """It was stored as of an unknown type, and all that came after it waited for it."""
+    said = log(
+        [
+            Said(EntryType.OPERATOR, operator("billing")),
+            Said(EntryType.STANDING, told("billing", 1, "on_hold", fleet=FLEET.hex())),
+        ],
+        by=1,
+    )
+    with holding(said) as fresh:
+        old = sqlite3.connect(tmp_path / "old.db", isolation_level=None)
+        fresh.backup(old)
+        wanted = {table: set(fresh.execute(f"SELECT * FROM {table}")) for table in DERIVED}  # noqa: S608
+    assert [row[2] for row in wanted["standing"]] == ["on_hold"]
+    old.execute("INSERT INTO local VALUES ('fleet', ?)", (FLEET,))
+    old.execute("DROP TABLE operator")
+    old.execute("DROP TABLE standing")
+    old.execute("DELETE FROM migration WHERE name = '0007-deciding'")
+    assert migrate(old, now=9) == ["0007-deciding"]
+    assert {table: set(old.execute(f"SELECT * FROM {table}")) for table in DERIVED} == wanted  # noqa: S608
     old.close()
 
 
@@ -231,3 +250,18 @@ def test_a_store_from_before_texts_could_be_erased_erases_what_it_only_kept(
         texts = "SELECT hash, text FROM entry ORDER BY hash"
         assert old.execute(texts).fetchall() == fresh.execute(texts).fetchall()
     old.close()
+
+
+def test_a_session_keeps_the_name_it_had_before_names_were_kept(tmp_path: Path) -> None:
+    connection = open_writer(tmp_path)
+    migrate(connection, now=1)
+    connection.execute("DROP TABLE agent_name")
+    connection.execute("DROP TABLE hidden_call")
+    connection.execute("DELETE FROM migration WHERE name = '0007-deciding'")
+    connection.execute(
+        "INSERT INTO agent_session (id, agent, project, started, last_heard)"
+        " VALUES ('s', 'bot', 'shop', 1, 1)"
+    )
+    assert migrate(connection, now=2) == ["0007-deciding"]
+    assert connection.execute("SELECT * FROM agent_name").fetchall() == [("s", "bot")]
+    assert connection.execute("SELECT * FROM hidden_call").fetchall() == []

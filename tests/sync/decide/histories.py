@@ -18,6 +18,9 @@ TYPES: dict[type[say.Statement], EntryType] = {
     say.PersonFacts: EntryType.PERSON,
     say.SpeaksForFacts: EntryType.SPEAKS_FOR,
     say.RulesFacts: EntryType.RULES,
+    say.ConsentFacts: EntryType.CONSENT,
+    say.OperatorFacts: EntryType.OPERATOR,
+    say.StandingFacts: EntryType.STANDING,
 }
 
 
@@ -52,6 +55,7 @@ class Machine:
             seq=self.seq,
             type=TYPES[type(facts)].value,
             facts=signed,
+            fleet=FLEET,
         )
         self.known[one.hash] = one
         return one
@@ -67,6 +71,7 @@ class Machine:
 
 
 FOUNDER = node_of("home")
+FLEET = b"f" * 16
 
 
 def genesis(name: str = "home") -> say.GenesisFacts:
@@ -118,6 +123,10 @@ def speaks(
         by=by,
         at=4,
     )
+
+
+def consent(machine: str, name: str, named: Stated) -> say.ConsentFacts:
+    return say.ConsentFacts(node=node_of(machine), person=name, named=named.hash, at=4)
 
 
 def removed(

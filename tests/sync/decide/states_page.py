@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import product
 from pathlib import Path
 
-from sync.decide import ask, card_state, handover, people, vote
+from sync.decide import ask, card_state, handover, people, standing, vote
 from sync.decide.ask import DECIDED, OUTCOMES, STEPS, AskState, Kind, Outcome, Step
 from sync.decide.handover import Give, Held, Standing, give
 from sync.decide.people import MAY, Act, Role
@@ -35,12 +35,25 @@ def page() -> str:
         + meanings(vote.Ruling, vote),
         "## Handing over\n\n" + meanings(handover.Give, handover) + "\n\n" + giving(),
         "## Who may do what\n\n" + roles(),
+        "## How accounts stand\n\n" + meanings(standing.Level, standing) + "\n\n" + effects(),
         "## Cards\n\n"
         + meanings(card_state.CardState, card_state)
         + "\n\nThe machine that raised an ask, as the machine that shows it knows it:\n\n"
         + meanings(card_state.HomeState, card_state),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def effects() -> str:
+    """What each standing does; of several the one furthest down counts."""
+    rows = [
+        [
+            f"`{level.value}`",
+            *("yes" if one else "" for one in (does.answers, does.banner, does.remedy)),
+        ]
+        for level, does in sorted(standing.EFFECTS.items(), key=lambda item: item[1].severity)
+    ]
+    return table(["standing", "answers count", "banner", "remedy for owners and admins"], rows)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

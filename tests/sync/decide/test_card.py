@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sync.decide.ask import DECIDED, OUTCOMES, STEPS, AskState, Kind, Outcome
-from sync.decide.card import CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import CardFacts
 from sync.decide.card_state import EITHER_STATES, GONE, OPEN_STATES, CardState, HomeState
 from sync.decide.final import rule
 from sync.decide.handover import Held, Status, Void
@@ -67,6 +68,8 @@ def closings() -> list[CardFacts]:
                 use_by=use_by if by_vote and kind is Kind.APPROVAL else None,
             )
             found += after(closed)
+            if outcome in (Outcome.DENIED, Outcome.DECLINED):
+                found += after(msgspec.structs.replace(closed, unclear=True))
     return found
 
 

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import CardFacts, card
+from sync.decide.card import card
+from sync.decide.card_facts import CardFacts
 from sync.decide.card_state import (
     EITHER_STATES,
     GONE,
@@ -18,6 +19,7 @@ from sync.decide.card_state import (
 )
 from sync.decide.handover import Held, Status
 from sync.decide.people import Person, Role, eligible
+from sync.decide.standing import Level
 from sync.decide.vote import Ruling
 from tests.sync.decide.test_card import (
     AFTER,
@@ -231,4 +233,6 @@ def test_every_state_is_reached() -> None:
         found.add(card(there, ME, NOW).state)
         found.add(card(msgspec.structs.replace(there, on_hold="On hold."), ME, NOW).state)
         found.add(card(msgspec.structs.replace(there, disputed=True), ME, NOW).state)
+        for level in (Level.ON_HOLD, Level.SUSPENDED):
+            found.add(card(msgspec.structs.replace(there, allow_held=level), ME, NOW).state)
     assert found == set(CardState) - {CardState.POSTED}

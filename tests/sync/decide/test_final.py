@@ -21,6 +21,7 @@ CASTS = st.builds(
     decision=st.sampled_from(Decision),
     stale=st.sampled_from([False, False, False, True]),
     choice=st.sampled_from([None, "1", "9"]),
+    unclear=st.sampled_from([False, False, True]),
     role=st.sampled_from([Role.MEMBER, Role.MEMBER, Role.OWNER, Role.VIEWER]),
     speaks_for=st.sampled_from([True, True, True, False]),
 )
@@ -51,6 +52,8 @@ def test_at_most_one_final_and_it_was_earned(
     assert home.voids <= len(home.finals)
     for outcome, made_by in home.finals:
         assert outcome in OUTCOMES[kind]
+        if outcome in (Outcome.ALLOWED, Outcome.ANSWERED):
+            assert not any(vote.unclear for vote in made_by)
         if outcome is Outcome.EXPIRED:
             assert made_by == ()
         elif outcome is Outcome.ALLOWED:
@@ -186,3 +189,30 @@ def test_whatever_comes_after_a_final_is_superseded(kind: Kind, state: AskState)
     verdict = Home(an_ask(kind, state=state)).vote(Cast(BOB, b"n2", decision), now=10**9)
     expected = Ruling.LATE if state is AskState.WAITING else Ruling.SUPERSEDED
     assert verdict.ruling is expected
+
+
+@given(life=LIVES, needed=st.integers(1, 3), own=st.sets(st.sampled_from([ANN, BOB, CID])))
+def test_nobody_allows_what_their_own_agent_asks_and_anyone_may_deny_it(
+    life: list[Cast | str | int], needed: int, own: set[str]
+) -> None:
+    home = Home(an_ask(needed=needed, not_by=sorted(own)))
+    ruled = live(home, [event for event in life if not isinstance(event, int)])
+    for cast, _, ruling in ruled:
+        if cast.decision is Decision.ALLOW and cast.person in own:
+            assert ruling in (Ruling.NOT_ALLOWED, Ruling.SUPERSEDED, Ruling.STALE)
+    for outcome, made_by in home.finals:
+        assert outcome is not Outcome.ALLOWED or not own & {vote.person for vote in made_by}
+    if home.ask.state is AskState.WAITING:
+        for person in sorted(own)[:1]:
+            assert home.vote(Cast(person, b"n1", Decision.DENY), 0).closes is Outcome.DENIED
+
+
+@pytest.mark.parametrize("decision", [Decision.ALLOW, Decision.ANSWER])
+def test_unclear_is_never_a_yes(decision: Decision) -> None:
+    """A node that claims so is not believed: its vote counts as neither."""
+    kind = Kind.APPROVAL if decision is Decision.ALLOW else Kind.QUESTION
+    choice = None if decision is Decision.ALLOW else "1"
+    home = Home(an_ask(kind))
+    verdict = home.vote(Cast(ANN, b"n1", decision, choice=choice, unclear=True), 0)
+    assert (verdict.ruling, verdict.closes) == (Ruling.NOT_ALLOWED, None)
+    assert home.vote(Cast(ANN, b"n1", decision, choice=choice), 0).closes is OUTCOME_OF[decision]

@@ -79,7 +79,7 @@ def test_a_second_genesis_changes_nothing(author: str) -> None:
 
 def told(fleet: Membership) -> Membership:
     """What there is but for which statements were the last."""
-    return msgspec.structs.replace(fleet, heads=(), pending=frozenset())
+    return msgspec.structs.replace(fleet, heads=(), pending=frozenset(), waiting=())
 
 
 # --- rights -----------------------------------------------------------------------------

@@ -1,10 +1,13 @@
 """Counting: one a person, one a node, and who takes back is gone."""
 
+from itertools import product
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.decide.quorum import counted, latest
+from sync.decide.quorum import beside, counted, latest, missing
 from sync.decide.vote import Decision, Vote
+from sync.log.facts import Quorum
 
 VOTES = st.lists(
     st.builds(
@@ -46,3 +49,45 @@ def test_what_counts(votes: list[Vote]) -> None:
 def test_taking_back_never_adds_a_vote(votes: list[Vote], person: str) -> None:
     back = Vote(hash=b"back", node=b"n1", person=person, decision=Decision.TAKE_BACK, seen=b"s")
     assert len(counted([*votes, back])) <= len(counted(votes))
+
+
+PEOPLE = ["ann", "bob", "cid", "dee"]
+MACHINES = st.dictionaries(
+    st.sampled_from(PEOPLE), st.frozensets(st.sampled_from([b"n1", b"n2", b"n3"])), max_size=4
+)
+
+
+@given(
+    votes=VOTES,
+    machines=MACHINES,
+    needed=st.integers(1, 4),
+    own=st.lists(st.sampled_from(PEOPLE), max_size=2, unique=True),
+)
+def test_what_is_missing_is_what_no_order_of_allows_could_bring(
+    votes: list[Vote], machines: dict[str, frozenset[bytes]], needed: int, own: list[str]
+) -> None:
+    """Against every way in which those who are left could allow it."""
+    votes = counted(vote for vote in votes if vote.person not in own)
+    able, short = missing(Quorum(needed=needed, not_by=own), votes, machines)
+    done = {vote.person for vote in votes} | set(own)
+    choices = [
+        [None, *sorted(nodes)] for person, nodes in sorted(machines.items()) if person not in done
+    ]
+    used = {vote.node for vote in votes}
+    most = max(len({node for node in way if node is not None} - used) for way in product(*choices))
+    assert short == max(needed - len(votes) - most, 0)
+    assert able == sum(
+        1 for person, nodes in machines.items() if person not in done and nodes - used
+    )
+
+
+@given(votes=VOTES, person=st.sampled_from(PEOPLE))
+def test_whose_allow_counts_instead(votes: list[Vote], person: str) -> None:
+    other = beside(votes, person)
+    own = next((vote for vote in latest(votes) if vote.person == person), None)
+    allowed = own is not None and own.decision is Decision.ALLOW
+    assert (other is not None) is (allowed and own not in counted(votes))
+    if other is not None and own is not None:
+        assert other in counted(votes)
+        assert other.node == own.node
+        assert other.person != person

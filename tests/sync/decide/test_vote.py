@@ -21,7 +21,7 @@ TEXTS = [None, "", " ", "left"]
 
 def check(kind: Kind, decision: Decision, **more: str | None) -> None:
     words = {"choice": None, "text": None, "because": None} | more
-    check_ballot(kind, decision=decision, options=["1", "2"], **words)
+    check_ballot(kind, decision=decision, options=["1", "2"], unclear=False, **words)
 
 
 @pytest.mark.parametrize(("kind", "decision"), list(product(Kind, Decision)))

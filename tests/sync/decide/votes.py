@@ -1,5 +1,6 @@
 """A home in one object: rules on votes in order, and keeps what a home keeps."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ def an_ask(
     role: str | None = None,
     deadline: int | None = DEADLINE,
     state: AskState = AskState.WAITING,
+    not_by: Sequence[str] = (),
 ) -> Ask:
     return Ask(
         id="home-1",
@@ -33,7 +35,7 @@ def an_ask(
         deadline=deadline,
         session="s",
         enforced=False,
-        quorum=Quorum(needed=needed, role=role),
+        quorum=Quorum(needed=needed, role=role, not_by=list(not_by)),
     )
 
 
@@ -49,6 +51,7 @@ class Cast(NamedTuple):
     decision: Decision
     stale: bool = False
     choice: str | None = None
+    unclear: bool = False
     role: Role = Role.MEMBER
     speaks_for: bool = True
 
@@ -71,6 +74,7 @@ class Home:
             decision=cast.decision,
             seen=STALE if cast.stale else SEEN,
             choice=cast.choice,
+            unclear=cast.unclear,
         )
         verdict = rule(
             self.ask,

@@ -15,6 +15,7 @@ RELEASED = {
     "RESOLVED": 21,
     "NOTE": 64,
     "MARK": 65,
+    "SUBSCRIPTION": 66,
 }
 
 
@@ -36,4 +37,5 @@ def test_what_only_is_read_is_chatter() -> None:
     assert {kind for kind in EntryType if log_of(kind) is Log.CHATTER} == {
         EntryType.NOTE,
         EntryType.MARK,
+        EntryType.SUBSCRIPTION,
     }
