@@ -165,6 +165,11 @@ STATEMENTS_PER_AUTHOR: Final = 10_000
 """Statements of one author that count: all of them are settled anew when one arrives, and
 no fleet needs that many."""
 
+BEYOND_FORK: Final = 1_000
+"""Statements beyond the fork of one log that are kept and count: removals first, then the
+lowest by number and hash. Copies are found out within days; whoever has the key of a log can
+write any number, and every node must end up with the same ones."""
+
 FRAME_BYTES: Final = 1024 * 1024
 """One message of a link: a batch worth a round trip, and little to hold for each peer."""
 

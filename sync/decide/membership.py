@@ -173,9 +173,10 @@ def as_of(
         place = ordered.index.get(head)
         if place is not None:
             wanted |= {place, *ordered.upto(ordered.before[place])}
-        elif head not in forked:
+        elif head not in forked and not ordered.full:
             return None
-    return _settled(order((ordered.all[place] for place in wanted), forked), founder)
+    known = order((ordered.all[place] for place in wanted), forked, full=ordered.full)
+    return _settled(known, founder)
 
 
 def _settled(ordered: Ordered, founder: bytes | None) -> Membership:

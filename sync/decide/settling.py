@@ -13,8 +13,9 @@ from sync.log.chain import EMPTY, Head
 from sync.log.entry import sha256
 from sync.log.kinds import Log
 
-Cuts = frozenset[tuple[bytes, int]]
-"""(node, the last number of its decisions log that counts), where some statement is beyond."""
+Cuts = frozenset[tuple[bytes, int, Vector]]
+"""(node, the last number of its decisions log that counts, how much of each of its lanes its
+removers knew), where some statement is beyond."""
 
 NEAR = 3
 """Authors whose fleet is tried as the beginning of another's."""
@@ -30,7 +31,7 @@ class Settling:
         """As of what each author knew."""
         self.under: list[Cuts] = []
         """The cuts that each was judged under."""
-        self._removals: list[tuple[int, bytes, int]] = []
+        self._removals: list[tuple[int, bytes, int, Vector]] = []
         self._worlds: dict[Cuts, _World] = {}
         for place, one in enumerate(ordered.all):
             known = ordered.before[place]
@@ -55,15 +56,15 @@ class Settling:
     def heads(self) -> tuple[bytes, ...]:
         """Return those that count and that no other that counts comes after."""
         ordered = self.ordered
-        last = {ordered.authors[one.author]: place for place, one in self.counting()}
+        last = {ordered.lane[place]: place for place, _ in self.counting()}
         return tuple(
             sorted(
                 ordered.all[place].hash
-                for author, place in last.items()
+                for lane, place in last.items()
                 if not any(
-                    ordered.logs[author][known - 1] >= place
+                    ordered.within(place, ordered.before[theirs])
                     for other, theirs in last.items()
-                    if other != author and (known := ordered.before[theirs][author])
+                    if other != lane
                 )
             )
         )
@@ -93,29 +94,35 @@ class Settling:
 
     def _cuts(self, known: Vector) -> Cuts:
         """The cuts among these statements that something lies beyond."""
-        lowest: dict[bytes, int] = {}
-        for place, node, seq in self._removals:
-            author = self.ordered.authors[self.ordered.all[place].author]
-            last = self.ordered.logs[author][known[author] - 1] if known[author] else -1
-            if place <= last:
-                lowest[node] = min(seq, lowest.get(node, seq))
-        return frozenset(lowest.items())
+        lowest: dict[bytes, tuple[int, Vector]] = {}
+        for place, node, seq, knew in self._removals:
+            if self.ordered.within(place, known):
+                end, least = lowest.get(node, (seq, knew))
+                lowest[node] = min(end, seq), tuple(map(min, least, knew))
+        return frozenset((node, *cut) for node, cut in lowest.items())
 
     def _floor(self, known: Vector, node: bytes) -> Head:
         """The last statement of a node that its remover knew."""
-        author = self.ordered.authors.get(node)
-        if author is None or not known[author]:
-            return EMPTY
-        one = self.ordered.all[self.ordered.logs[author][known[author] - 1]]
-        return Head(seq=one.seq, hash=one.hash)
+        ordered = self.ordered
+        knew = [
+            ordered.all[ordered.lanes[lane][known[lane] - 1]]
+            for lane in ordered.authors.get(node, ())
+            if known[lane]
+        ]
+        return max(
+            (Head(seq=one.seq, hash=one.hash) for one in knew),
+            key=lambda head: (head.seq, head.hash),
+            default=EMPTY,
+        )
 
     def _note(self, place: int, one: Stated, facts: say.RemovedFacts, floor: Head) -> None:
-        author = self.ordered.authors.get(facts.node)
-        if author is None or not self.ordered.logs[author]:
-            return
+        ordered = self.ordered
+        lanes = ordered.authors.get(facts.node, [])
         end = cut_of(facts, one, floor).get(Log.DECISIONS, EMPTY).seq
-        if self.ordered.all[self.ordered.logs[author][-1]].seq > end:
-            self._removals.append((place, facts.node, end))
+        knew = tuple(ordered.before[place][lane] for lane in lanes)
+        said = [ordered.all[other] for lane in lanes for other in ordered.lanes[lane]]
+        if any(other.seq > end or ordered.beyond(other) for other in said):
+            self._removals.append((place, facts.node, end, knew))
 
 
 class _World:
@@ -124,7 +131,7 @@ class _World:
     def __init__(self, settling: Settling, cuts: Cuts) -> None:
         self._settling = settling
         self._cuts = cuts
-        self._last = dict(cuts)
+        self._last = {node: (end, knew) for node, end, knew in cuts}
         self.stands: list[bool] = []
         """By place, as far as anyone asked."""
         self._fleets: dict[bytes, tuple[Vector, Fleet]] = {}
@@ -132,10 +139,7 @@ class _World:
     def fleet(self, known: Vector, author: bytes) -> Fleet:
         """Return the fleet after these statements. It is not to be changed."""
         ordered = self._settling.ordered
-        end = max(
-            (log[count - 1] for log, count in zip(ordered.logs, known, strict=True) if count),
-            default=-1,
-        )
+        end = max(ordered.last(known), default=-1)
         for place in range(len(self.stands), end + 1):
             self.stands.append(self._judge(place, ordered.all[place]))
         return self._fold(known, author)
@@ -147,11 +151,26 @@ class _World:
         if isinstance(one.facts, say.GenesisFacts | say.RemovedFacts):
             # A removal stands for good, even of those who removed each other.
             return True
-        if one.seq > self._last.get(one.author, one.seq):
+        if self._is_cut(place, one):
             return False
         if settling.under[place] == self._cuts:
             return True
         return self._fold(settling.ordered.before[place], one.author).judge(one) is not None
+
+    def _is_cut(self, place: int, one: Stated) -> bool:
+        """Whether it lies beyond a cut: by its number or, beyond a fork, as nobody knew it.
+
+        Numbers tell nothing there: what those who removed its author knew of it stays.
+        """
+        cut = self._last.get(one.author)
+        if cut is None:
+            return False
+        end, knew = cut
+        ordered = self._settling.ordered
+        lane = ordered.lane[place]
+        kept = knew[ordered.authors[one.author].index(lane)]
+        hidden = ordered.beyond(one) and place not in ordered.lanes[lane][:kept]
+        return one.seq > end or hidden
 
     def _fold(self, known: Vector, author: bytes) -> Fleet:
         """Add what is missing to the nearest fleet that was made before."""
@@ -177,10 +196,7 @@ class _World:
     def _nearest(self, known: Vector) -> list[bytes]:
         """Who said the latest of these."""
         ordered = self._settling.ordered
-        places = sorted(
-            (log[count - 1] for log, count in zip(ordered.logs, known, strict=True) if count),
-            reverse=True,
-        )
+        places = sorted(ordered.last(known), reverse=True)
         return [ordered.all[place].author for place in places[:NEAR]]
 
     def _follows(self, grant: Grant) -> list[int]:
