@@ -12,7 +12,7 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import call_views, views
+from web import audit_views, call_views, views
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -72,7 +72,7 @@ def test_the_page_has_nothing_inline_and_names_only_files_that_exist() -> None:
 
 def properties(name: str) -> set[str]:
     """The properties of a typedef in `types.js`."""
-    source = (STATIC / "types.js").read_text()
+    source = "".join((STATIC / f"{kind}types.js").read_text() for kind in ("", "audit-"))
     long = re.search(rf"@typedef \{{object\}} {name}\n(.*?)(?=@typedef|\*/)", source, re.DOTALL)
     if long:
         return set(re.findall(r"@property \{.*\} \[?(\w+)", long.group(1)))
@@ -82,11 +82,18 @@ def properties(name: str) -> set[str]:
     return set(re.findall(r"(\w+):", short.group(1)))
 
 
+AUDIT = [
+    view
+    for name, view in vars(audit_views).items()
+    if name.startswith("Audit") and name != "AuditView"
+]
+
+
 @pytest.mark.parametrize(
     "view",
     [
         view
-        for view in (*vars(views).values(), call_views.FileView)
+        for view in (*vars(views).values(), call_views.FileView, *AUDIT)
         if isinstance(view, type) and issubclass(view, msgspec.Struct) and view is not views.View
     ],
     ids=lambda view: view.__name__,
