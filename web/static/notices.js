@@ -21,6 +21,7 @@ export class Notices {
     /** @type {T.SignIn[]} */
     this.signIns = [];
     this.newVersion = "";
+    this.invited = false;
     /** @type {T.AskView[]} */
     this.arrived = [];
     inbox.addEventListener("arrived", (event) => {
@@ -31,6 +32,12 @@ export class Notices {
   /** @param {T.SignIn[]} wishes */
   showSignIns(wishes) {
     this.signIns = wishes.filter((wish) => wish.state === "waiting");
+    this.inbox.changed();
+  }
+
+  /** Whether an invitation was opened here, which is for someone else. @param {boolean} invited */
+  showInvited(invited) {
+    this.invited = invited;
     this.inbox.changed();
   }
 
@@ -51,7 +58,7 @@ export class Notices {
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
       banners, account, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns,
-      this.newVersion, this.inbox.attention,
+      this.newVersion, this.inbox.attention, this.invited,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
@@ -70,6 +77,10 @@ export class Notices {
       const [first] = this.signIns;
       const where = first && first.machine !== this.inbox.node?.machine.name ? ` on ${first.machine}` : "";
       rows.push(notice("act", `A new place${where} wants to sign in as you.`, "Type its digits", "#places"));
+    }
+    if (this.invited) {
+      const who = this.inbox.me?.name ?? "someone";
+      rows.push(notice("act", `An invitation was opened here, where ${who} is signed in. It is for someone new: sign out first, or open it in another browser of this machine.`, "Sign out", "#places"));
     }
     if (this.newVersion) {
       const reload = button("Reload", "quiet", () => location.reload());
