@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from sync.decide.membership import Membership, PersonState, as_of, settle
+from sync.decide.membership import Membership, PersonState, as_of, counted, settle
 from sync.decide.statements import Stated, stated
 from sync.errors import BadEntry
 from sync.log.chain import EMPTY
@@ -58,6 +58,15 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
 def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
     """Return what the stored statements of `fleet` settle to."""
     return settle(
+        _stated(connection, fleet),
+        founder=_founder(connection, fleet),
+        forked=_forked(connection, fleet),
+    )
+
+
+def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
+    """Return the hashes of the stored statements of `fleet` that count."""
+    return counted(
         _stated(connection, fleet),
         founder=_founder(connection, fleet),
         forked=_forked(connection, fleet),
