@@ -21,7 +21,7 @@ from node.desk.replies import forget_old
 from node.desk.retention import Retention
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
-from node.store import receive
+from node.store import releasing
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
@@ -161,12 +161,12 @@ class Sweeper:
         The wall clock alone says so: it was what held it.
         """
         context = self._context
-        due = await context.reader.run(receive.next_release)
+        due = await context.reader.run(releasing.next_release)
         if due is None:
             return None
         left = due - context.clock.times.wall_ms()
         if left <= 0:
-            await context.writer.run("release", receive.release)
+            await context.writer.run("release", releasing.release)
         return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
