@@ -90,6 +90,8 @@ class Link:
         """Our own address on this link."""
         self.address = address
         """Where we dialled it; None: it dialled us."""
+        self.run_of_peer = ""
+        """Which run of the peer's program is at the other end."""
         self.opened_at: float | None = None
         """Monotonic seconds; None: the peer has not said yet who it is."""
         self.trouble: str | None = None
@@ -228,6 +230,7 @@ class Link:
                     if self.address is None and action.port:
                         # It dialled us, from a port that leads nowhere.
                         self.where = f"{self.where.rpartition(':')[0]}:{action.port}"
+                    self.run_of_peer = action.run
                     self.opened_at = asyncio.get_running_loop().time()
                     self._owner.opened(self)
                 case Close():
