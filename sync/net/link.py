@@ -69,6 +69,9 @@ class Line:
 class Link:
     """A session and its WebSocket."""
 
+    run_of_peer = ""
+    """Which run of the peer's program is at the other end, once it has said so."""
+
     def __init__(
         self,
         socket: Socket,
@@ -90,8 +93,6 @@ class Link:
         """Our own address on this link."""
         self.address = address
         """Where we dialled it; None: it dialled us."""
-        self.run_of_peer = ""
-        """Which run of the peer's program is at the other end."""
         self.opened_at: float | None = None
         """Monotonic seconds; None: the peer has not said yet who it is."""
         self.trouble: str | None = None
