@@ -11,6 +11,7 @@ import msgspec
 from web.account_views import BannerView
 from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
+from web.rules_views import RulesView
 
 Kind = Literal["question", "approval", "note", "done"]
 
@@ -301,17 +302,6 @@ class PrivacyLine(View, frozen=True, kw_only=True):
     on: bool
     how: str
     """How to switch it off, or why it is off."""
-
-
-class RulesView(View, frozen=True, kw_only=True):
-    """The rules in force."""
-
-    name: str
-    version: str
-    applied_at: int
-    applied_by: str
-    count: int
-    source: str
 
 
 class Counts(View, frozen=True, kw_only=True):
