@@ -27,6 +27,8 @@ export class Notices {
     this.invited = false;
     /** @type {T.AskView[]} */
     this.arrived = [];
+    /** The one ask whose words the announcer says. */
+    this.announced = "";
     inbox.addEventListener("arrived", (event) => {
       if (event instanceof CustomEvent) this.announce(event.detail);
     });
@@ -64,6 +66,7 @@ export class Notices {
     setText(byId("link-state"), link.live ? "Live" : "Not connected");
     byId("link-state").classList.toggle("lost", !link.live);
     this.showFleet();
+    if (this.inbox.asks.get(this.announced)?.erased) this.say("", "");
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
       banners, account, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns,
@@ -130,13 +133,19 @@ export class Notices {
     if (this.arrived.length === 0) {
       window.setTimeout(() => {
         const [first] = this.arrived;
-        const many = `${this.arrived.length} new asks.`;
-        const one = first ? `${visibleText(first.agent)}: ${visibleText(first.title)}` : "";
-        setText(byId("announcer"), this.arrived.length === 1 ? one : many);
+        const ask = first && (this.inbox.asks.get(first.id) ?? first);
+        if (this.arrived.length > 1) this.say(`${this.arrived.length} new asks.`, "");
+        else if (ask) this.say(`${visibleText(ask.agent)}: ${visibleText(ask.title)}`, ask.id);
         this.arrived = [];
       }, ANNOUNCE_MS);
     }
     this.arrived.push(...asks);
+  }
+
+  /** @param {string} words @param {string} id   the ask whose words they are, if any */
+  say(words, id) {
+    this.announced = id;
+    setText(byId("announcer"), words);
   }
 }
 
