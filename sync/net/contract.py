@@ -10,6 +10,7 @@ from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action
 from sync.wire.comparing import Sight
+from sync.wire.testimony import Testimony
 
 if TYPE_CHECKING:
     from sync.net.link import Link
@@ -89,6 +90,14 @@ class Session(Protocol):
         """What `Convict` asked for is durable."""
         ...
 
+    def attested(self, author: bytes, kept: Kept, now: int) -> list[Action]:
+        """What `Attest` asked for is durable."""
+        ...
+
+    def have_testimony(self, entries: Sequence[Entry], now: int) -> list[Action]:
+        """What `Testify` asked for."""
+        ...
+
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         """What `Read` asked for."""
         ...
@@ -101,7 +110,7 @@ class Session(Protocol):
         """What `FindBlobs` asked for."""
         ...
 
-    def moved(self, vector: Vector, now: int) -> list[Action]:
+    def moved(self, vector: Vector, testimony: Testimony, now: int) -> list[Action]:
         """What `Recount` asked for."""
         ...
 
