@@ -285,3 +285,12 @@ SUBSCRIPTIONS: Final = 200
 
 MUTE_MAX_MS: Final = 31 * DAY_MS
 """The longest mute: it ends by itself while one still remembers it."""
+
+MESSAGE_CHARACTERS: Final = 16_000
+"""Words from one agent to another: they are read whole, and cost the reader as many tokens."""
+
+MESSAGE_RECIPIENTS: Final = 32
+"""Whom one message names: with long names they stay below `FACTS_BYTES`."""
+
+RECEIPT_MESSAGES: Final = 64
+"""Messages one receipt speaks of: a burst is one entry, not one for each."""

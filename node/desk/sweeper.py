@@ -51,6 +51,7 @@ class Sweeper:
         self._answers = answers
         self._told: set[str] = set()
         self._tidied = 0
+        self._unruled_since: int | None = None
         self._retention = Retention(context)
         self._attention = AttentionSweep(context)
 
@@ -129,7 +130,10 @@ class Sweeper:
         return bool(open_due or unused or erasing.left_open(connection, here)), moments
 
     async def _rule_left(self, now: int) -> int | None:
-        """Rule on votes that a full disk left without a ruling; return when one is due."""
+        """Rule on votes that a full disk or a hold left without a ruling; return when one is due.
+
+        Its own time says little of how long it waits: the clock it was given by may be ahead.
+        """
         home = self._context.identity.name
 
         def oldest(connection: sqlite3.Connection) -> int | None:
@@ -141,8 +145,13 @@ class Sweeper:
             return None if at is None else int(at)
 
         at = await self._context.reader.run(oldest)
-        if at is None or at + UNRULED_MS > now:
-            return None if at is None else at + UNRULED_MS
+        if at is None:
+            self._unruled_since = None
+            return None
+        self._unruled_since = min(at, now if self._unruled_since is None else self._unruled_since)
+        due = self._unruled_since + UNRULED_MS
+        if due > now:
+            return due
         await self._answers.rule_open()
         return None
 

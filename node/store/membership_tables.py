@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from node.store import testimony
-from sync.decide.membership import Membership, PersonState, as_of, settle
+from sync.decide.membership import Membership, PersonState, as_of, counted, settle
 from sync.decide.statements import Stated, stated
 from sync.errors import BadEntry
 from sync.log.chain import EMPTY
@@ -65,6 +65,15 @@ def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
         founder=_founder(connection, fleet),
         forked=_forked(connection, fleet),
         full=testimony.is_full(connection, fleet),
+    )
+
+
+def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
+    """Return the hashes of the stored statements of `fleet` that count."""
+    return counted(
+        _stated(connection, fleet),
+        founder=_founder(connection, fleet),
+        forked=_forked(connection, fleet),
     )
 
 

@@ -164,6 +164,16 @@ def settle(
     return _settled(order(statements, forked, full=full), founder)
 
 
+def counted(
+    statements: Iterable[Stated], *, founder: bytes | None = None, forked: Forked = NOT_FORKED
+) -> frozenset[bytes]:
+    """Return the hashes of those statements that count; what nobody might say does not."""
+    if founder is None:
+        return frozenset()
+    settling = Settling(order(statements, forked), founder)
+    return frozenset(placed.stated.hash for placed in settling.counting())
+
+
 def as_of(
     statements: Iterable[Stated],
     heads: Iterable[bytes],

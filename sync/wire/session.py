@@ -355,7 +355,7 @@ class Session:
         self._state = State.OPEN
         self._testifying.opened(hello.minor)
         return [
-            Opened(port=hello.port),
+            Opened(port=hello.port, run=hello.boot),
             FindBlobs(limit=BLOBS_WANTED),
             *self._comparing.opened(hello.digest, self._now),
             *self._heartbeat.tick(self._now),

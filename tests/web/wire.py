@@ -199,6 +199,7 @@ BODIES: dict[str, Any] = {
     "subscribe": {"agent": "claude", "on": False},
     "mute": {"until": None},
     "set_quiet": {"quiet": None},
+    "audit": None,
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},
