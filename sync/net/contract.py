@@ -1,7 +1,7 @@
 """What a link needs of a session, and what it tells the mesh."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -14,6 +14,17 @@ from sync.wire.testimony import Testimony
 
 if TYPE_CHECKING:
     from sync.net.link import Link
+
+
+REASON_BYTES: Final = 120
+"""A close frame has room for 123 bytes of reason."""
+
+
+def told_at_close(words: object) -> str:
+    """Return what the peer gives as its reason, made safe to show."""
+    text = words if isinstance(words, str) else ""
+    shown = "".join(one for one in text if one.isprintable())[:REASON_BYTES]
+    return f"It closed the link: {shown}" if shown else "It closed the link."
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from aiohttp import WSMsgType
 from sync.errors import AskmeshError, StoreError
 from sync.limits import ATTEMPT_S, GOODBYE_S, LINK_WORK, STORE_RETRY_S, WRITE_BYTES
 from sync.log.entry import Entry
-from sync.net.contract import Ended, Figures, Owner, Session
+from sync.net.contract import REASON_BYTES, Ended, Figures, Owner, Session, told_at_close
 from sync.net.ledger import Address, Ledger, Member
 from sync.net.line import Job, Line
 from sync.net.reach import Message, Socket
@@ -53,8 +53,6 @@ SILENT: Final = 4086
 SPARED: Final = 4091
 NOTHING_WRONG: Final = (DUPLICATE, SPARED)
 """Codes of a peer that closes a link because it has others."""
-REASON_BYTES: Final = 120
-"""A close frame has room for 123 bytes of reason."""
 
 _log = logging.getLogger("askmesh.link")
 
@@ -265,11 +263,12 @@ class Link:
         return session.attested(action.author, kept, self._now())
 
     async def _look_up(self, action: Read | Testify) -> list[Action]:
-        ledger, session = self._ledger, self._session
+        ledger, session, size = self._ledger, self._session, action.size
         if isinstance(action, Testify):
-            found = await ledger.testify(action.hashes, size=action.size)
-            return session.have_testimony(found, self._now())
-        found = await ledger.read(action.wanted, entries=action.entries, size=action.size)
+            return session.have_testimony(
+                await ledger.testify(action.hashes, size=size), self._now()
+            )
+        found = await ledger.read(action.wanted, entries=action.entries, size=size)
         return session.have_read(action.wanted, found, self._now())
 
     def _take(self, action: Action) -> None:
@@ -323,7 +322,7 @@ class Link:
     def _closed_by_peer(self, message: Message) -> None:
         if message.type is WSMsgType.CLOSE:
             code = message.data if isinstance(message.data, int) else BROKEN
-            self._finish(code, None if code in NOTHING_WRONG else _told(message.extra))
+            self._finish(code, None if code in NOTHING_WRONG else told_at_close(message.extra))
         elif message.type in (WSMsgType.TEXT, WSMsgType.ERROR):
             self._finish(UNREADABLE, "It sent what no askmesh sends.")
         else:
@@ -392,10 +391,3 @@ class Link:
     def _now(self) -> int:
         """Milliseconds of a clock that only runs forward."""
         return int(asyncio.get_running_loop().time() * 1000)
-
-
-def _told(words: object) -> str:
-    """What the peer gives as its reason, made safe to show."""
-    text = words if isinstance(words, str) else ""
-    shown = "".join(one for one in text if one.isprintable())[:REASON_BYTES]
-    return f"It closed the link: {shown}" if shown else "It closed the link."
