@@ -23,6 +23,7 @@ from web.routes import ROUTES
 from web.rules import Check, RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.talks import TalkRoutes
 from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
@@ -41,6 +42,7 @@ def make_app(
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
+        **TalkRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk, check_rules).handlers(),
         **AccountRoutes(desk).handlers(),

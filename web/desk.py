@@ -12,6 +12,7 @@ from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
 from web.people_desk import PeopleDesk
+from web.talk_desk import TalkDesk
 from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
@@ -378,5 +379,7 @@ class AccountsDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
+class NodeDesk(
+    Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, TalkDesk, Protocol
+):
     """The node, as far as the page goes: what `web.app` serves."""

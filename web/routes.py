@@ -13,6 +13,7 @@ from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
 from web.people_routes import PEOPLE
 from web.route import Access, Route
+from web.talk_routes import TALKS
 from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
@@ -248,6 +249,7 @@ ROUTES: Final = (
     *_ASKS,
     *TOGETHER,
     *ATTENTION,
+    *TALKS,
     *_RULES,
     *ACCOUNTS,
     *MACHINES,

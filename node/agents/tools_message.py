@@ -158,7 +158,6 @@ TOOLS: Final = [
         run=inbox,
         say=say_inbox,
         reads_only=True,
-        summarises=True,
     ),
     Tool(
         name="ack",

@@ -14,7 +14,7 @@ from sync.decide.people import Act, may
 from sync.errors import BadEntry, Invalid
 from sync.limits import MESSAGE_RECIPIENTS, NAME_CHARACTERS, RECEIPT_MESSAGES
 from sync.log.entry import HASH_BYTES, Entry
-from sync.log.facts import MessageFacts, ReceiptFacts, read
+from sync.log.facts import MessageFacts, ReceiptFacts, RedactedFacts, read
 from sync.log.kinds import EntryType
 from sync.log.names import NUMBER_MAX, message_name, node_name, split_message
 
@@ -121,6 +121,8 @@ def told(connection: sqlite3.Connection, run: Iterable[Entry]) -> list[str]:
                 found[message_name(entry.header.author, facts.number)] = None
             elif entry.header.type == EntryType.RECEIPT:
                 found |= dict.fromkeys(read(ReceiptFacts, entry.facts).messages)
+            elif entry.header.type == EntryType.REDACTED:
+                found[read(RedactedFacts, entry.facts).ask] = None
     return [
         one
         for one in found

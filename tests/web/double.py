@@ -9,6 +9,7 @@ from sync.wire.pairing_code import new_code
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
 from tests.web.double_people import PeopleDouble
+from tests.web.talk_double import TalkDouble
 from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
@@ -99,7 +100,7 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
+class DeskDouble(TalkDouble, TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
