@@ -50,16 +50,21 @@ def test_agents_write_to_each_other_and_an_owner_erases_it(signed_in: Command) -
     assert "No messages." in signed_in.run("messages").err
     assert signed_in.run("ack", "m77").code == 1
 
-    with signed_in.on_screen("redact", one, "--reason", "a password") as screen:
-        screen.expect("Passphrase:")
-        screen.type(PASSPHRASE)
-        screen.expect(f"type {one}:")
-        screen.type(one)
-        code, output = screen.end()
-    assert (code, "Change any secret" in output) == (0, True), output
+    redact(signed_in, one)
     talk = signed_in.run("messages", "--thread", one).out
     assert "this text was erased" in talk
     assert "evil" not in talk
+
+
+def redact(signed_in: Command, message: str) -> None:
+    """Have a message erased, as its owner does at a terminal."""
+    with signed_in.on_screen("redact", message, "--reason", "a password") as screen:
+        screen.expect("Passphrase:")
+        screen.type(PASSPHRASE)
+        screen.expect(f"type {message}:")
+        screen.type(message)
+        code, output = screen.end()
+    assert (code, "Change any secret" in output) == (0, True), output
 
 
 def _nonce(text: str) -> str:
