@@ -8,6 +8,7 @@ from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooL
 from web.accounts import AccountRoutes
 from web.asks import AskRoutes
 from web.attention import AttentionRoutes
+from web.audit import AuditRoutes
 from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
@@ -48,6 +49,7 @@ def make_app(
         **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
         **PeopleRoutes(desk).handlers(),
+        **AuditRoutes(desk).handlers(),
     }
     application = web.Application(
         client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES),

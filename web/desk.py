@@ -11,6 +11,7 @@ import msgspec
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
+from web.audit_desk import AuditDesk
 from web.people_desk import PeopleDesk
 from web.talk_desk import TalkDesk
 from web.together_desk import TogetherDesk
@@ -380,6 +381,14 @@ class AccountsDesk(Protocol):
 
 
 class NodeDesk(
-    Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, TalkDesk, Protocol
+    Desk,
+    MachinesDesk,
+    PeopleDesk,
+    AccountsDesk,
+    AttentionDesk,
+    TogetherDesk,
+    AuditDesk,
+    TalkDesk,
+    Protocol,
 ):
     """The node, as far as the page goes: what `web.app` serves."""

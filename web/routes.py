@@ -8,6 +8,7 @@ from typing import Final
 from web import messages
 from web.account_routes import ACCOUNTS
 from web.attention_routes import ATTENTION
+from web.audit_routes import AUDIT
 from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
 from web.machine_routes import MACHINES
@@ -254,6 +255,7 @@ ROUTES: Final = (
     *ACCOUNTS,
     *MACHINES,
     *PEOPLE,
+    *AUDIT,
 )
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)

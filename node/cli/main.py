@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "status": "node.cli.status:status",
     "doctor": "node.cli.doctor:doctor",
     "verify": "node.cli.verify:verify",
+    "audit": "node.cli.audit:audit",
     "backup": "node.cli.backup:backup",
     "restore": "node.cli.restore:restore",
     "rules": "node.cli.rules:rules",

@@ -7,6 +7,7 @@ from typing import Literal
 from node.desk import batches, erasing, persons
 from node.desk.answers import Answers
 from node.desk.attention_desk import AttentionBook
+from node.desk.audit import audit
 from node.desk.context import Context
 from node.desk.needless import mark, report
 from node.desk.reading import Reading
@@ -25,6 +26,7 @@ from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
 from web.account_views import StandingView, WordTaken
 from web.attention_views import AttentionView, QuietHours, Subscribing
+from web.audit_views import AuditPage, AuditWanted
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.talk_views import MessageView, Talk, Writing
 from web.together_views import AgentCount, Ballots
@@ -217,6 +219,12 @@ class PersonDesk:
     async def agent_report(self, viewer: Viewer) -> list[AgentCount]:  # noqa: ARG002 -- proves it
         """How much each agent asked."""
         return await self._context.reader.run(report)
+
+    async def audit(
+        self, viewer: Viewer, wanted: AuditWanted, *, before: str | None, limit: int
+    ) -> AuditPage:
+        """Who decided what."""
+        return await audit(self._context, viewer, wanted, before=before, limit=limit)
 
     async def attention(self, viewer: Viewer) -> AttentionView:
         """How the viewer is called."""

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
+from node.store import testimony
 from node.store.derive import rebuild_in_place
 from sync.errors import StoreNewer
 from sync.log.kinds import EntryType
@@ -135,6 +136,13 @@ def deciding(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR IGNORE INTO local SELECT 'came ' || id, x'31' FROM person")
 
 
+def beyond_forks(connection: sqlite3.Connection) -> None:
+    """Keep what was stated beyond forks where it can be told to all."""
+    _lay_missing(connection)
+    for (of,) in connection.execute("SELECT DISTINCT fleet FROM fork").fetchall():
+        testimony.collect(connection, of)
+
+
 def messages(connection: sqlite3.Connection) -> None:
     """Lay what messages need; tell the log again where machines of a newer askmesh said some."""
     _lay_missing(connection)
@@ -179,6 +187,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
     "0007-deciding": deciding,
+    "0008-testimony": beyond_forks,
     "0009-messages": messages,
 }
 

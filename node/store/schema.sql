@@ -44,6 +44,20 @@ CREATE TABLE fork (                           -- two signed headers of two histo
     PRIMARY KEY (fleet, author, log, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE testimony (                      -- statements beyond forks, of any history, for ever
+    hash      BLOB PRIMARY KEY,
+    fleet     BLOB NOT NULL,
+    author    BLOB NOT NULL,
+    seq       INTEGER NOT NULL,
+    type      INTEGER NOT NULL,
+    header    BLOB NOT NULL,
+    signature BLOB NOT NULL,
+    facts     BLOB NOT NULL,
+    text      BLOB
+) STRICT;
+
+CREATE INDEX testimony_author ON testimony (fleet, author, type, seq);
+
 -- Derived from the log ----------------------------------------------------------------
 
 CREATE TABLE head (                           -- the version vector of our fleet

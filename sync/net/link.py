@@ -69,6 +69,9 @@ class Line:
 class Link:
     """A session and its WebSocket."""
 
+    run_of_peer = ""
+    """Which run of the peer's program is at the other end, once it has said so."""
+
     def __init__(
         self,
         socket: Socket,
@@ -228,6 +231,7 @@ class Link:
                     if self.address is None and action.port:
                         # It dialled us, from a port that leads nowhere.
                         self.where = f"{self.where.rpartition(':')[0]}:{action.port}"
+                    self.run_of_peer = action.run
                     self.opened_at = asyncio.get_running_loop().time()
                     self._owner.opened(self)
                 case Close():

@@ -85,6 +85,8 @@ class Opened(Action, frozen=True, kw_only=True):
 
     port: int | None = None
     """Where the peer takes links."""
+    run: str = ""
+    """Which run of its program the peer is."""
 
 
 class Close(Action, frozen=True, kw_only=True):

@@ -370,7 +370,7 @@ class Session:
         self._heartbeat.heard(hello.now)
         self._state = State.OPEN
         return [
-            Opened(port=hello.port),
+            Opened(port=hello.port, run=hello.boot),
             FindBlobs(limit=BLOBS_WANTED),
             *self._comparing.opened(hello.digest, self._now),
             *self._heartbeat.tick(self._now),

@@ -8,6 +8,7 @@ from sync.errors import Conflict, NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
+from tests.web.audit_double import AuditDouble
 from tests.web.double_people import PeopleDouble
 from tests.web.talk_double import TalkDouble
 from tests.web.together_double import TogetherDouble
@@ -100,7 +101,9 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TalkDouble, TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
+class DeskDouble(
+    TalkDouble, TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble, AuditDouble
+):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -108,6 +111,7 @@ class DeskDouble(TalkDouble, TogetherDouble, AccountsDouble, AttentionDouble, Pe
     version = "0.0.1"
 
     def __init__(self) -> None:
+        super().__init__()
         self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []

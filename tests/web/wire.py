@@ -203,6 +203,7 @@ BODIES: dict[str, Any] = {
     "talk": None,
     "write_message": {"project": "example.org/shop", "to": ["codex"], "body": "Use 8000."},
     "redact_message": {"confirm": "kkkk-m1"},
+    "audit": None,
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},

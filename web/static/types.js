@@ -272,6 +272,7 @@
  * @property {string} machine
  * @property {string} version
  * @property {string} [person]
+ * @property {string[]} persons   who signs in here by passphrase, where they are several
  *
  * @typedef {object} SignedIn
  * @property {string[] | null} [recovery_words]

@@ -127,9 +127,14 @@ export const wire = {
    * @returns {Promise<T.SignedIn>} */
   signInFirst: (token, name, passphrase) =>
     call("POST", "/api/session", { token, name, passphrase }),
-  /** @param {string} passphrase @returns {Promise<T.SignedIn>} */
-  signInPassphrase: (passphrase) =>
-    call("POST", "/api/session", { passphrase, kind: "page" }),
+  /** @param {string} passphrase @param {string | null} person   null: whoever has it
+   * @returns {Promise<T.SignedIn>} */
+  signInPassphrase: (passphrase, person) =>
+    call("POST", "/api/session", { passphrase, person, kind: "page" }),
+  /** @param {string} invitation @param {string} name @param {string} passphrase
+   * @returns {Promise<T.SignedIn>} */
+  signInInvitation: (invitation, name, passphrase) =>
+    call("POST", "/api/session", { invitation, passphrase, ...(name ? { name } : {}) }),
   /** @param {string} recovery @returns {Promise<T.SignedIn>} */
   signInRecovery: (recovery) => call("POST", "/api/session", { recovery }),
   /** @returns {Promise<T.SignIn>} */
