@@ -24,6 +24,7 @@ from web.routes import ROUTES
 from web.rules import RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.talks import TalkRoutes
 from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
@@ -40,6 +41,7 @@ def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Appl
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
+        **TalkRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk).handlers(),
         **AccountRoutes(desk).handlers(),

@@ -14,6 +14,7 @@ from web.attention_desk import AttentionDesk
 from web.audit_desk import AuditDesk
 from web.people_desk import PeopleDesk
 from web.rules_desk import RulesDesk
+from web.talk_desk import TalkDesk
 from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
@@ -378,6 +379,7 @@ class NodeDesk(
     TogetherDesk,
     AuditDesk,
     RulesDesk,
+    TalkDesk,
     Protocol,
 ):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -95,6 +95,15 @@ ADDRESS_CHARACTERS: Final = 300
 SINCE_DIGITS: Final = 15
 """A change a microsecond for thirty years; and a browser still counts it exactly."""
 
+TALK_RECIPIENTS: Final = 32
+"""Whom one message goes to; `sync.limits` has the same and the last word."""
+
+TALK_ADDRESS_CHARACTERS: Final = 129
+"""An agent, an @ and a machine, of 64 characters each."""
+
+TALK_PROJECT_CHARACTERS: Final = 300
+"""A project's id; `sync.limits` has the same and the last word."""
+
 AUDIT_LINES: Final = 50
 """Lines of an audit in one reply: what a person reads at a time, checked in a tenth of a second."""
 

@@ -15,6 +15,7 @@ from web.machine_routes import MACHINES
 from web.people_routes import PEOPLE
 from web.route import Access, Route
 from web.rules_routes import RULES
+from web.talk_routes import TALKS
 from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
@@ -221,6 +222,7 @@ ROUTES: Final = (
     *TOGETHER,
     *ATTENTION,
     *RULES,
+    *TALKS,
     *ACCOUNTS,
     *MACHINES,
     *PEOPLE,

@@ -358,7 +358,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention", "message"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

@@ -17,6 +17,7 @@ from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
 from node.desk.standing import StandingDesk
+from node.desk.talks import Talks
 from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
@@ -30,6 +31,7 @@ from web.audit_views import AuditPage, AuditWanted
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
 from web.rules_messages import OneVersion, RulesChecked, RulesHistory, Wanted
 from web.rules_views import Proposal, RulesView
+from web.talk_views import MessageView, Talk, Writing
 from web.together_views import AgentCount, Ballots
 from web.views import (
     AskDetail,
@@ -60,6 +62,7 @@ class PersonDesk:
         self._sign_ins = sign_ins
         self._rules = rules
         self._attention = AttentionBook(context)
+        self._talks = Talks(context)
 
     @property
     def store_id(self) -> str:
@@ -240,6 +243,22 @@ class PersonDesk:
     async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
         """The viewer's quiet hours."""
         return await self._attention.set_quiet(viewer, quiet)
+
+    async def messages(self, viewer: Viewer, *, project: str | None, before: int | None) -> Talk:
+        """The latest messages."""
+        return await self._talks.latest(viewer, project=project, before=before)
+
+    async def talk(self, viewer: Viewer, message: str) -> Talk:
+        """One talk."""
+        return await self._talks.talk(viewer, message)
+
+    async def write_message(self, viewer: Viewer, wanted: Writing) -> MessageView:
+        """Write to agents."""
+        return await self._talks.write(viewer, wanted)
+
+    async def redact_message(self, viewer: Viewer, message: str, wanted: Erasing) -> MessageView:
+        """Have words erased."""
+        return await self._talks.redact(viewer, message, wanted)
 
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""

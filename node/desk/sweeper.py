@@ -10,7 +10,7 @@ import logging
 import sqlite3
 from functools import partial
 
-from node.desk import erasing
+from node.desk import carrying, erasing, seats
 from node.desk.answers import Answers
 from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
@@ -98,7 +98,7 @@ class Sweeper:
             moments.append(turns)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
-            await context.writer.run("tidy", _tidy)
+            await context.writer.run("tidy", self._tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
 
@@ -229,8 +229,14 @@ class Sweeper:
             found |= {row.id for row in select(connection, where, elsewhere)}
         return found
 
+    def _tidy(self, transaction: Transaction) -> None:
+        """Drop what is only of use for a while, and catch up with messages."""
+        _drop(transaction)
+        seats.remember(self._context, transaction)
+        carrying.receive(transaction, anew=True)
 
-def _tidy(transaction: Transaction) -> None:
+
+def _drop(transaction: Transaction) -> None:
     """Drop what is only of use for a while and proves nothing."""
     forget_old(transaction)
     trim_events(transaction)

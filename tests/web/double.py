@@ -11,6 +11,7 @@ from tests.web.attention_double import AttentionDouble
 from tests.web.audit_double import AuditDouble
 from tests.web.double_people import PeopleDouble
 from tests.web.rules_double import RulesDouble
+from tests.web.talk_double import TalkDouble
 from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
@@ -102,7 +103,13 @@ def pairing_view(**changed: object) -> views.PairingView:
 
 
 class DeskDouble(
-    TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble, AuditDouble, RulesDouble
+    TalkDouble,
+    TogetherDouble,
+    AccountsDouble,
+    AttentionDouble,
+    PeopleDouble,
+    AuditDouble,
+    RulesDouble,
 ):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
