@@ -43,7 +43,9 @@ async def test_who_decided_what(open_page: OpenPage, running_node: RunningNode) 
     await expect(lines).to_have_count(1)
     await page.get_by_role("textbox", name="Person").fill("Nobody")
     await page.keyboard.press("Enter")
-    await expect(page.locator("form:has(.audit-filters) > .failure")).to_contain_text("nobody called 'Nobody'")
+    await expect(page.locator("form:has(.audit-filters) > .failure")).to_contain_text(
+        "nobody called 'Nobody'"
+    )
     await page.get_by_role("textbox", name="Person").fill("")
     await page.locator("#field-audit-since").fill("2100-01-01")
     await page.keyboard.press("Enter")

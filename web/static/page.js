@@ -13,6 +13,7 @@ import { Keys } from "./keys.js";
 import { Link } from "./link.js";
 import { Notices } from "./notices.js";
 import { MachinesView } from "./machines-view.js";
+import { PeopleView } from "./people-view.js";
 import { Painter } from "./painter.js";
 import { PlacesView } from "./places-view.js";
 import { PrivacyView } from "./privacy-view.js";
@@ -50,6 +51,7 @@ export class Page {
       resume: () => this.share.start(),
       signedOut,
     });
+    this.people = new PeopleView(this.inbox, signedOut);
     this.privacy = new PrivacyView();
     this.audit = new AuditView();
     this.badge = new Badge();
@@ -59,6 +61,7 @@ export class Page {
       inbox: this.inboxView.element,
       agents: this.agents.element,
       rules: this.rules.element,
+      people: this.people.element,
       machines: this.machines.element,
       places: this.places.element,
       privacy: this.privacy.element,
@@ -168,6 +171,7 @@ export class Page {
     } else if (change.topic === "people") {
       await this.readSignIns();
       if (!this.places.element.hidden) await this.places.load();
+      if (!this.people.element.hidden) await this.people.load();
     } else if (change.topic === "fleet") {
       if (change.fleet === null) await this.machines.load();
       if (!this.privacy.element.hidden) await this.privacy.load();
@@ -175,12 +179,17 @@ export class Page {
       if (now === this.standing || this.rereading) return;
       this.standing = now;
       await this.again();
-    } else if (change.topic === "node" || change.topic === "attention") await this.again();
+    } else if (change.topic === "node" || change.topic === "attention") {
+      await this.again();
+      if (!this.people.element.hidden) await this.people.load();
+    }
   }
 
   async readSignIns() {
     const reply = await wire.signIns().catch(() => null);
     if (reply !== null) this.notices.showSignIns(reply.sign_ins);
+    const people = await wire.people().catch(() => null);
+    if (people !== null) this.notices.showConsents(people.consents);
   }
 
   /** @param {string} project */
@@ -204,6 +213,7 @@ export class Page {
       if (current) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     if (view === "agents") void this.agents.report();
+    if (view === "people") void this.people.load();
     if (view === "places") void this.places.load();
     if (view === "machines") void this.machines.load();
     if (view === "privacy") void this.privacy.load();
@@ -221,6 +231,7 @@ export class Page {
     if (!this.agents.element.hidden) this.agents.update();
     if (!this.rules.element.hidden) this.rules.update();
     if (!this.machines.element.hidden) this.machines.update();
+    if (!this.people.element.hidden) this.people.update();
   }
 
   tick() {
@@ -233,6 +244,7 @@ export class Page {
     else if (!this.inboxView.element.hidden) this.inboxView.tick();
     else if (!this.agents.element.hidden) this.agents.update();
     else if (!this.machines.element.hidden) this.machines.tick();
+    else if (!this.people.element.hidden) this.people.tick();
   }
 }
 

@@ -228,7 +228,7 @@
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask
@@ -272,6 +272,7 @@
  * @property {string} machine
  * @property {string} version
  * @property {string} [person]
+ * @property {string[]} persons   who signs in here by passphrase, where they are several
  *
  * @typedef {object} SignedIn
  * @property {string[] | null} [recovery_words]
