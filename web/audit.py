@@ -51,8 +51,6 @@ def _asked(request: web.Request) -> dict[str, str | int]:
             raise Invalid(f"{name} is longer than {AUDIT_WORD_CHARACTERS} characters.")
         if not value:
             continue  # a form sends what was left empty
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise Invalid(f"{name} holds half of a character (a lone surrogate).")
         if name in _NUMBERS:
             if not (value.isascii() and value.isdigit()):
                 raise Invalid(f"{name} is a whole number.")

@@ -72,6 +72,9 @@ _common = msgspec.json.Decoder(_Common)
 
 def wanted(connection: sqlite3.Connection, said: AuditWanted) -> Wanted:
     """Find out who and what is meant. Raises `NotFound` for what nobody knows, `Invalid`."""
+    for name, value in msgspec.structs.asdict(said).items():
+        if isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value):
+            raise Invalid(f"{name} holds half of a character (a lone surrogate).")
     narrow = said.agent is not None or said.rule is not None or said.outcome is not None
     return Wanted(
         since=FIRST if said.since is None else max(FIRST, min(said.since, LAST)),

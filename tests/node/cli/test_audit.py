@@ -55,6 +55,11 @@ async def test_beside_a_node_and_offline(tmp_path: Path) -> None:
     assert run(box.home, "--since", "2100-01-01").stdout == "Nothing fits.\n"
     nobody = run(box.home, "--person", "Zoe")
     assert (nobody.exit_code, "nobody called 'Zoe'" in nobody.stderr) == (1, True)
+    for option in ("--person", "--agent", "--rule", "--machine"):
+        odd = run(box.home, option, "\udcff\x00'")
+        assert odd.exit_code == 1
+        assert "half of a character" in odd.stderr
+        assert run(box.home, option, "\x00'*?[").exit_code in (0, 1)
     empty = tmp_path / "empty"
     empty.mkdir()
     assert run(empty).exit_code == 1
