@@ -123,6 +123,9 @@ EVENT_BEAT_S: Final = 2.0
 RULES_BYTES: Final = 64 * 1024
 """A rules file is read by a person before it is put into force."""
 
+RULES_HISTORY: Final = 100
+"""Versions of the rules that a history lists; older ones are found by their name."""
+
 RULES: Final = 1_000
 """Each call is held against every rule; this many still take well below a millisecond."""
 

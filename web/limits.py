@@ -41,6 +41,9 @@ VOTES_TOGETHER: Final = 50
 VOTES_BODY_BYTES: Final = 1024 * 1024
 """Fifty answers with the reasons people type into them; whoever writes more sends fewer."""
 
+RULE_DAYS: Final = 365
+"""The most days that a rule made of a decision may hold; what is to hold longer has no end."""
+
 RULES_BODY_BYTES: Final = 512 * 1024
 """A rules file of 64 KiB as JSON, every byte escaped, and some room."""
 

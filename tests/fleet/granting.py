@@ -125,6 +125,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
+        ("POST", "/api/asks/{id}/rule"): (f"{ask}/rule", {"action": "allow"}),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),
