@@ -1,6 +1,7 @@
 """Spans of time, as people type and read them."""
 
 import re
+import time
 from typing import Final
 
 import click
@@ -41,6 +42,11 @@ def span(milliseconds: int) -> str:
         if len(parts) == 2:
             break
     return " ".join(parts) or "0 s"
+
+
+def moment(at: int) -> str:
+    """A moment on the clock of whoever looks: `2026-12-03 09:41`."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at / 1000))
 
 
 def ago(then: int, now: int) -> str:
