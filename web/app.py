@@ -8,6 +8,7 @@ from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooL
 from web.accounts import AccountRoutes
 from web.asks import AskRoutes
 from web.attention import AttentionRoutes
+from web.audit import AuditRoutes
 from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
@@ -23,6 +24,7 @@ from web.routes import ROUTES
 from web.rules import RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.talks import TalkRoutes
 from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
@@ -39,11 +41,13 @@ def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Appl
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
+        **TalkRoutes(desk).handlers(),
         **events.handlers(),
         **RulesRoutes(desk).handlers(),
         **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
         **PeopleRoutes(desk).handlers(),
+        **AuditRoutes(desk).handlers(),
     }
     application = web.Application(
         client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES),

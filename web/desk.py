@@ -11,8 +11,10 @@ import msgspec
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
+from web.audit_desk import AuditDesk
 from web.people_desk import PeopleDesk
 from web.rules_desk import RulesDesk
+from web.talk_desk import TalkDesk
 from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
@@ -375,7 +377,9 @@ class NodeDesk(
     AccountsDesk,
     AttentionDesk,
     TogetherDesk,
+    AuditDesk,
     RulesDesk,
+    TalkDesk,
     Protocol,
 ):
     """The node, as far as the page goes: what `web.app` serves."""

@@ -8,12 +8,14 @@ from typing import Final
 from web import messages
 from web.account_routes import ACCOUNTS
 from web.attention_routes import ATTENTION
+from web.audit_routes import AUDIT
 from web.desk import Ballot, Erasing
 from web.limits import ANSWER_BODY_BYTES
 from web.machine_routes import MACHINES
 from web.people_routes import PEOPLE
 from web.route import Access, Route
 from web.rules_routes import RULES
+from web.talk_routes import TALKS
 from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
@@ -220,9 +222,11 @@ ROUTES: Final = (
     *TOGETHER,
     *ATTENTION,
     *RULES,
+    *TALKS,
     *ACCOUNTS,
     *MACHINES,
     *PEOPLE,
+    *AUDIT,
 )
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)

@@ -6,10 +6,13 @@ from typing import Any, Literal
 
 from sync.errors import NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.a_card import a_card
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
+from tests.web.audit_double import AuditDouble
 from tests.web.double_people import PeopleDouble
 from tests.web.rules_double import RulesDouble
+from tests.web.talk_double import TalkDouble
 from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
@@ -48,9 +51,7 @@ def ask_view(**changed: object) -> views.AskView:
         "call": None,
         "seen": "0" * 64,
         "revision": 1,
-        "card": views.CardView(
-            state="waiting", sentence="Waits.", actions=[], open=True, needs_me=True, since=NOW
-        ),
+        "card": a_card(NOW),
         "final": None,
         "handover": None,
         "resolved": None,
@@ -100,7 +101,15 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble, RulesDouble):
+class DeskDouble(
+    TalkDouble,
+    TogetherDouble,
+    AccountsDouble,
+    AttentionDouble,
+    PeopleDouble,
+    AuditDouble,
+    RulesDouble,
+):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -108,6 +117,7 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble, 
     version = "0.0.1"
 
     def __init__(self) -> None:
+        super().__init__()
         self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []

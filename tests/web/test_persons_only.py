@@ -83,6 +83,7 @@ def test_the_list_of_answering_and_granting_routes() -> None:
         "subscribe",
         "mute",
         "set_quiet",
+        *("write_message", "redact_message"),
         "put_away_restored",
         "redact",
         "begin_pairing",
