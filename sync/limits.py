@@ -170,6 +170,9 @@ BEYOND_FORK: Final = 1_000
 lowest by number and hash. Copies are found out within days; whoever has the key of a log can
 write any number, and every node must end up with the same ones."""
 
+TESTIFIED_EARLY: Final = 64
+"""Authors of whom a peer says what it keeps from beyond a fork that is not known here yet."""
+
 FRAME_BYTES: Final = 1024 * 1024
 """One message of a link: a batch worth a round trip, and little to hold for each peer."""
 

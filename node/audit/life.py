@@ -101,9 +101,9 @@ class _Checking:
             "project": row.project,
             "created": row.created,
             "deadline": row.deadline,
-            "enforced": bool(row.enforced),
+            "enforced": row.enforced,
             "options": row.option_ids,
-            "rule": row.rule,
+            "revision": row.revision,
             "quorum": row.quorum,
             "contract": row.contract,
             "call_mac": row.call_mac,
@@ -111,6 +111,9 @@ class _Checking:
             "call_size": row.call_size,
         }
         self._compare(named, entry, facts, kept)
+        rule = (facts.rule.name, facts.rule.version) if facts.rule else (None, None)
+        if (row.rule_name, row.rule_version) != rule:
+            self._found.fails.append("the ask is kept under another rule than it was signed under")
         if entry.header.fleet != self._more.fleet:
             self._found.fails.append("the ask is of another fleet than it is kept under")
         return entry, facts
@@ -132,7 +135,7 @@ class _Checking:
             "ask": row.id,
             "seen": row.entry_hash,
             "outcome": row.outcome,
-            "unclear": bool(row.unclear),
+            "unclear": row.unclear,
             "choice": row.choice,
             "reason": row.reason,
             "at": row.closed,
@@ -193,7 +196,7 @@ class _Checking:
         kept: dict[str, object] = {
             "ask": row.id,
             "token": row.token,
-            "ok": bool(row.resolved_ok),
+            "ok": row.resolved_ok,
             "at": row.resolved_at,
         }
         self._compare(named, entry, facts, kept)

@@ -93,7 +93,7 @@ def _kept(row: AskRow, vote: _Row) -> dict[str, object]:
         "person": vote.person,
         "decision": vote.decision,
         "choice": vote.choice,
-        "unclear": bool(vote.unclear),
+        "unclear": vote.unclear,
         "seen": vote.seen,
         "at": vote.at,
     }

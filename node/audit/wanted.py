@@ -4,6 +4,7 @@ Asks are read from an index in the order of their closing, so a long past costs 
 what is said about the fleet itself is little.
 """
 
+import contextlib
 import heapq
 import re
 import sqlite3
@@ -14,13 +15,15 @@ import msgspec
 
 from sync.decide.ask import AskState
 from sync.errors import Invalid, NotFound
+from sync.log.entry import sha256
 from sync.log.kinds import EntryType
 from sync.log.names import node_name
 from web.audit_views import AuditWanted
 from web.limits import AUDIT_STARS
 
+FIRST: Final = -(1 << 63)
 LAST: Final = (1 << 63) - 1
-"""After every moment a store can keep."""
+"""The moments that a store can keep; what is said to be of another one counts as of these."""
 BEYOND: Final = "\x7f"
 """Sorts after every id."""
 SHORTEST: Final = 4
@@ -34,8 +37,8 @@ Place = tuple[int, str]
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """What lines have to fit, with persons and machines by their ids."""
 
-    since: int = -LAST
-    until: int = LAST
+    since: int = FIRST
+    until: int = LAST + 1
     agent: str | None = None
     """As `GLOB` takes it."""
     persons: frozenset[str] | None = None
@@ -61,6 +64,7 @@ class _Common(msgspec.Struct, frozen=True):
     by: str | None = None
     person: str | None = None
     node: str | None = None
+    node_key: str | None = None
 
 
 _common = msgspec.json.Decoder(_Common)
@@ -70,8 +74,8 @@ def wanted(connection: sqlite3.Connection, said: AuditWanted) -> Wanted:
     """Find out who and what is meant. Raises `NotFound` for what nobody knows, `Invalid`."""
     narrow = said.agent is not None or said.rule is not None or said.outcome is not None
     return Wanted(
-        since=-LAST if said.since is None else min(said.since, LAST),
-        until=LAST if said.until is None else min(said.until, LAST),
+        since=FIRST if said.since is None else max(FIRST, min(said.since, LAST)),
+        until=LAST + 1 if said.until is None else max(FIRST + 1, min(said.until, LAST + 1)),
         agent=None if said.agent is None else _pattern(said.agent),
         persons=None if said.person is None else _persons(connection, said.person),
         rule=said.rule,
@@ -126,7 +130,7 @@ def place_of(key: Key) -> str:
 def place(text: str) -> Place:
     """Read what `place_of` gave. Raises `Invalid`."""
     found = _PLACE.fullmatch(text)
-    if found is None or abs(int(found[1])) > LAST:
+    if found is None or not FIRST <= int(found[1]) <= LAST:
         raise Invalid("That is no place in an audit.", hint="Begin again without `before`.")
     return int(found[1]), found[2]
 
@@ -214,14 +218,13 @@ def _statements(connection: sqlite3.Connection, what: Wanted) -> Iterator[Key]:
                 said = _common.decode(facts)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 said = _Common()
-            if fits(what, author, said) and abs(said.at) <= LAST:
-                yield Key(said.at, entry_hash.hex(), ask=False)
+            at = max(FIRST, min(said.at, LAST))
+            if what.since <= at < what.until and fits(what, author, said):
+                yield Key(at, entry_hash.hex(), ask=False)
 
 
 def fits(what: Wanted, author: bytes, said: _Common) -> bool:
-    """Whether something said about the fleet is wanted."""
-    if not what.since <= said.at < what.until:
-        return False
+    """Whether something said about the fleet is about who and what is wanted."""
     if what.persons is not None and not {said.by, said.person} & what.persons:
         return False
     return what.machine is None or what.machine in _machines(author, said)
@@ -229,11 +232,10 @@ def fits(what: Wanted, author: bytes, said: _Common) -> bool:
 
 def _machines(author: bytes, said: _Common) -> set[str]:
     """The machine that signed, and the one it is about."""
-    found = {node_name(author)}
-    if said.node is not None:
-        try:
-            about = msgspec.convert(said.node, bytes)
-        except msgspec.ValidationError:
-            return found
-        found |= {node_name(about)} if len(about) == len(author) else set()
-    return found
+    found = {author}
+    with contextlib.suppress(msgspec.ValidationError):
+        if said.node is not None:
+            found.add(msgspec.convert(said.node, bytes))
+        if said.node_key is not None:
+            found.add(sha256(msgspec.convert(said.node_key, bytes)))
+    return {node_name(one) for one in found}

@@ -12,7 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from node.backup.mark import RESTORED
+<<<<<<< HEAD
 from node.desk import recovering
+=======
+from node.desk import persons
+>>>>>>> next
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED
@@ -319,7 +323,7 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
         number = int(new.rpartition("-")[2])
         transaction.append(
             EntryType.ASK,
-            replace(_facts(transaction, row), number=number, revision=1, replaces=None),
+            _asked_again(transaction, row, number),
             words(transaction.connection, row).ask or AskText(title=row.id),
             salt=_salt(transaction, row),
         )
@@ -330,9 +334,14 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
     return Entered(raised=len(before.open))
 
 
-def _facts(transaction: Transaction, row: AskRow) -> AskFacts:
-    (facts,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
-    return read(AskFacts, facts)
+def _asked_again(transaction: Transaction, row: AskRow, number: int) -> AskFacts:
+    """Ask the same in this fleet: whose agent asks is somebody else here, where that is known."""
+    (said,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
+    facts = read(AskFacts, said)
+    quorum = facts.quorum
+    if quorum.not_by:
+        quorum = replace(quorum, not_by=persons.owners(transaction) or quorum.not_by)
+    return replace(facts, number=number, revision=1, replaces=None, quorum=quorum)
 
 
 def _salt(transaction: Transaction, row: AskRow) -> bytes | None:

@@ -228,7 +228,7 @@
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask

@@ -9,7 +9,7 @@ import pytest
 from node.desk import erasing
 from node.desk.audit import audit
 from node.desk.standing import StandingDesk
-from node.gate.rules import version_of
+from node.gate.rules import Match, Rules, version_of
 from sync.errors import Invalid, NotFound
 from sync.limits import HOUR_MS, LEASE_MS
 from tests.node.audit.reading import line, lines, some
@@ -193,6 +193,20 @@ async def test_erased_words_stay_erased_and_the_decision_holds(fleet: Fleet) -> 
         assert erased.summary.startswith("Ann had the words of ")
         assert erased.summary.endswith(" erased: a password.")
         assert erased.check == "holds"
+
+
+async def test_hidden_arguments_are_never_in_it(
+    alone: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hiding = Match(rule="keys", action="ask", deadline_s=None, reason=None, hide=("env.KEY",))
+    monkeypatch.setattr(Rules, "match", lambda *_given, **_more: hiding)
+    gate = Gate(alone, alone["box"], tmp_path)
+    secret = "correct horse battery staple"
+    ask = (await gate.raised(gate.call({"command": "deploy", "env": {"KEY": secret}}))).id
+    await alone["box"].vote(alone.ann, ask, "allow")
+    told = await line(alone["box"], ask)
+    assert (told.check, told.ask and told.ask.call) == ("holds", "Bash: deploy")
+    assert secret.encode() not in msgspec.json.encode(await lines(alone["box"], only=None))
 
 
 async def test_narrowed_by_who_where_when_and_rule(fleet: Fleet, tmp_path: Path) -> None:

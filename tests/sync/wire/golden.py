@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sync.decide.statements import rank
 from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
@@ -22,6 +23,7 @@ from sync.wire.held import digest
 from sync.wire.pairing_code import new_code
 from sync.wire.pairing_welcome import bodies
 from sync.wire.signed import Signed
+from sync.wire.testimony import Said
 from tests.sync.log.entries import key
 from tests.sync.wire import pairs
 
@@ -158,6 +160,29 @@ def proof() -> Evidence:
     return evidence(side(note()), side(other_note()))
 
 
+def removal(seq: int) -> Entry:
+    """A statement of a history that nobody else need hold."""
+    facts = say.RemovedFacts(
+        node=SECOND.node_id, cut=[], by="ann", heads=[sha256(b"statement")], at=AT
+    )
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=seq,
+        prev=sha256(b"history"),
+        hlc=AT << 16,
+        entry_type=EntryType.REMOVED,
+        facts=say.pack_facts(facts),
+        text=say.pack_text(SALT, say.NoText()),
+    )
+
+
+def testimony() -> dict[bytes, frozenset[Said]]:
+    """What is kept of it, and of another author nothing."""
+    said = (rank(one.header.type, one.header.seq, one.hash) for one in map(removal, (2, 3)))
+    return {FIRST.node_id: frozenset(said), SECOND.node_id: frozenset()}
+
+
 def signed_presence() -> Signed:
     """What a machine says of itself."""
     said = presence.Presence(
@@ -262,6 +287,11 @@ def evidence_cases() -> dict[str, Frame]:
     return {
         "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
         "evidence, a break": frames.Proofs(evidence=(breaks,)),
+        "testimony": frames.Testimony(entries=(removal(2), removal(3))),
+        "testified": frames.Testified(
+            author=FIRST.node_id, hashes=tuple(sorted(removal(seq).hash for seq in (2, 3)))
+        ),
+        "testified, nothing": frames.Testified(author=FIRST.node_id, hashes=()),
     }
 
 
@@ -314,6 +344,9 @@ def files() -> dict[str, object]:
             ],
             "digest": digest(vector()).hex(),
             "digest, a fork known": digest(vector(), {(FIRST.node_id, 1): 3}).hex(),
+            "digest, something stated beyond a fork": digest(
+                vector(), {(FIRST.node_id, 0): 2}, testimony()
+            ).hex(),
         },
         "signed.json": {
             "presence": signed_vector(signed_presence(), presence.PREFIX),

@@ -83,6 +83,8 @@ def test_the_digest_of_a_vector() -> None:
     assert digest({**heads, (bytes(32), 0): Head()}).hex() == vector["digest"]
     forked = digest(heads, {(golden.FIRST.node_id, 1): 3})
     assert forked.hex() == vector["digest, a fork known"]
+    stated = digest(heads, {(golden.FIRST.node_id, 0): 2}, golden.testimony())
+    assert stated.hex() == vector["digest, something stated beyond a fork"]
 
 
 @pytest.mark.parametrize(
