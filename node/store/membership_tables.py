@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from node.store import testimony
 from sync.decide.membership import Membership, PersonState, as_of, counted, settle
-from sync.decide.statements import Stated, stated
+from sync.decide.statements import Ordered, Stated, order, stated
 from sync.errors import BadEntry
 from sync.log.chain import EMPTY
 from sync.log.entry import sha256
@@ -75,6 +75,11 @@ def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
         founder=_founder(connection, fleet),
         forked=_forked(connection, fleet),
     )
+
+
+def ordered(connection: sqlite3.Connection, fleet: bytes) -> Ordered:
+    """Return the stored statements, each after all that its author knew."""
+    return order(_stated(connection, fleet), _forked(connection, fleet))
 
 
 def settled_as_of(
