@@ -12,6 +12,7 @@ from web.account_views import BannerView
 from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
 from web.card_views import CardView
+from web.rules_views import RulesView
 
 Kind = Literal["question", "approval", "note", "done"]
 
@@ -285,17 +286,6 @@ class PrivacyLine(View, frozen=True, kw_only=True):
     """How to switch it off, or why it is off."""
 
 
-class RulesView(View, frozen=True, kw_only=True):
-    """The rules in force."""
-
-    name: str
-    version: str
-    applied_at: int
-    applied_by: str
-    count: int
-    source: str
-
-
 class Counts(View, frozen=True, kw_only=True):
     """One function feeds badge, title, tab and list from these."""
 
@@ -350,7 +340,7 @@ class Change(View, frozen=True, kw_only=True):
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention"]
+    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention", "message"]
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

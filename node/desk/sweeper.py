@@ -10,18 +10,19 @@ import logging
 import sqlite3
 from functools import partial
 
-from node.desk import erasing
+from node.desk import carrying, erasing, seats
 from node.desk.answers import Answers
 from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.far import last_heard
+from node.desk.reached import close_reached, reached
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.retention import Retention
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
-from node.store import receive
+from node.store import releasing
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
@@ -51,6 +52,7 @@ class Sweeper:
         self._answers = answers
         self._told: set[str] = set()
         self._tidied = 0
+        self._unruled_since: int | None = None
         self._retention = Retention(context)
         self._attention = AttentionSweep(context)
 
@@ -81,6 +83,7 @@ class Sweeper:
         work, moments = await context.reader.run(partial(self._due, now=now))
         if work:
             await context.writer.run("expire", self._expire)
+        await self._close_reached(now)
         unruled = await self._rule_left(now)
         if unruled is not None:
             moments.append(unruled)
@@ -97,7 +100,7 @@ class Sweeper:
             moments.append(turns)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
-            await context.writer.run("tidy", _tidy)
+            await context.writer.run("tidy", self._tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
 
@@ -128,8 +131,17 @@ class Sweeper:
         ]
         return bool(open_due or unused or erasing.left_open(connection, here)), moments
 
+    async def _close_reached(self, now: int) -> None:
+        """Close what enough people allow by now, as someone may answer again."""
+        here = self._context.identity.name
+        if await self._context.reader.run(lambda connection: bool(reached(connection, here, now))):
+            await self._context.writer.run("reach", close_reached)
+
     async def _rule_left(self, now: int) -> int | None:
-        """Rule on votes that a full disk left without a ruling; return when one is due."""
+        """Rule on votes that a full disk or a hold left without a ruling; return when one is due.
+
+        Its own time says little of how long it waits: the clock it was given by may be ahead.
+        """
         home = self._context.identity.name
 
         def oldest(connection: sqlite3.Connection) -> int | None:
@@ -141,8 +153,13 @@ class Sweeper:
             return None if at is None else int(at)
 
         at = await self._context.reader.run(oldest)
-        if at is None or at + UNRULED_MS > now:
-            return None if at is None else at + UNRULED_MS
+        if at is None:
+            self._unruled_since = None
+            return None
+        self._unruled_since = min(at, now if self._unruled_since is None else self._unruled_since)
+        due = self._unruled_since + UNRULED_MS
+        if due > now:
+            return due
         await self._answers.rule_open()
         return None
 
@@ -152,12 +169,12 @@ class Sweeper:
         The wall clock alone says so: it was what held it.
         """
         context = self._context
-        due = await context.reader.run(receive.next_release)
+        due = await context.reader.run(releasing.next_release)
         if due is None:
             return None
         left = due - context.clock.times.wall_ms()
         if left <= 0:
-            await context.writer.run("release", receive.release)
+            await context.writer.run("release", releasing.release)
         return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
@@ -220,8 +237,14 @@ class Sweeper:
             found |= {row.id for row in select(connection, where, elsewhere)}
         return found
 
+    def _tidy(self, transaction: Transaction) -> None:
+        """Drop what is only of use for a while, and catch up with messages."""
+        _drop(transaction)
+        seats.remember(self._context, transaction)
+        carrying.receive(transaction, anew=True)
 
-def _tidy(transaction: Transaction) -> None:
+
+def _drop(transaction: Transaction) -> None:
     """Drop what is only of use for a while and proves nothing."""
     forget_old(transaction)
     trim_events(transaction)

@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from node.store import attention_tables, erasing, marks, membership_tables
+from node.store import (
+    attention_tables,
+    erasing,
+    marks,
+    membership_tables,
+    message_tables,
+    numbers,
+)  # fmt: skip
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.people import Act, may
@@ -21,11 +28,11 @@ from sync.errors import BadEntry, IllegalStep
 from sync.log import facts as say
 from sync.log.entry import HASH_BYTES, Entry
 from sync.log.kinds import EntryType
-from sync.log.names import NUMBER_MAX, ask_name, node_name
+from sync.log.names import node_name
 
 APPLIED = (
     "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
-    *attention_tables.TABLES
+    *attention_tables.TABLES, *message_tables.TABLES
 )  # fmt: skip
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
@@ -115,20 +122,13 @@ def project_sound(
     return apply and apply(connection, Arrived(entry=entry, hash=entry_hash, n=n))
 
 
-def _named(arrived: Arrived, number: int) -> str:
-    """Return the id of an ask of the author's. Raises `BadEntry` where none can have it."""
-    if not 0 < number <= NUMBER_MAX:
-        raise BadEntry("An ask has a number that no ask can have.")
-    return ask_name(arrived.entry.header.author, number)
-
-
 def _ask(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.AskFacts, arrived.entry.facts)
     if facts.kind not in _ANSWERED:
         return None
     if facts.blob is not None and len(facts.blob) != HASH_BYTES:
         raise BadEntry("An ask names a blob by what is no hash.")
-    ask = _named(arrived, facts.number)
+    ask = numbers.taken(connection, arrived.entry, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
         " project, created, deadline, enforced, rule_name, rule_version, needed, role, not_by,"
@@ -168,7 +168,7 @@ def _note(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     facts = say.read(say.NoteFacts, arrived.entry.facts)
     if facts.kind not in _READ:
         return None
-    ask = _named(arrived, facts.number)
+    ask = numbers.named(arrived.entry, facts.number)
     connection.execute(
         "INSERT INTO ask (id, home, number, fleet, kind, state, entry_hash, agent, session,"
         " project, created, contract, enforced, needed, call_size, options, revision)"
@@ -376,10 +376,10 @@ def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     return facts.ask
 
 
-def _mark(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
-    facts = say.read(say.MarkFacts, arrived.entry.facts)
-    marks.mark(connection, facts, arrived.entry.header)
-    return facts.ask
+def _message(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
+    if not message_tables.message(connection, arrived.entry, arrived.hash, arrived.n):
+        raise _UnprovenError(NOTHING)
+    return None
 
 
 _APPLY: dict[int, Apply] = {
@@ -391,6 +391,8 @@ _APPLY: dict[int, Apply] = {
     EntryType.HANDOVER: _handover,
     EntryType.RESOLVED: _resolved,
     EntryType.REDACTED: _redacted,
-    EntryType.MARK: _mark,
+    EntryType.MARK: lambda at, said: marks.mark(at, said.entry),
     EntryType.SUBSCRIPTION: lambda at, said: attention_tables.subscription(at, said.entry),
+    EntryType.MESSAGE: _message,
+    EntryType.RECEIPT: lambda at, said: message_tables.receipt(at, said.entry),
 }

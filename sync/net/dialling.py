@@ -82,14 +82,20 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """The node id of who dialled it."""
     opened: float
     """Monotonic seconds."""
+    run: str = ""
+    """Which run of the other node's program is at the far end."""
 
 
 def second_stays(first: Side, second: Side) -> bool:
     """Whether, of two open links, the one that opened second is kept.
 
     Both dialled at one moment: the link of the smaller node id stays, as both see it. In
-    any other case the peer has dialled because the older link is dead at its end.
+    any other case the peer has dialled because the older link is dead at its end. So it is
+    where another run of its program dials; or that is a copy of its directory, and would
+    never be found out while the first one's link stays.
     """
+    if first.run != second.run:
+        return True
     if first.dialler == second.dialler or second.opened - first.opened > ATTEMPT_S:
         return True
     return second.dialler < first.dialler

@@ -184,4 +184,4 @@ class Links:
 
 
 def _side(link: Link) -> Side:
-    return Side(dialler=link.dialler, opened=link.opened_at or 0.0)
+    return Side(dialler=link.dialler, opened=link.opened_at or 0.0, run=link.run_of_peer)

@@ -69,9 +69,8 @@ async def test_sessions_say_who_does_what_and_whether_a_gate_holds(
     await expect(session).to_contain_text("Gate not seen")
     await expect(session).to_contain_text("last heard")
     await session.get_by_role("button", name="1 open ask").click()
-    await expect(viewer.page.get_by_label("Project", exact=True)).to_have_value(
-        "example.org/team/app"
-    )
+    project = viewer.page.get_by_label("Project", exact=True)
+    await expect(project).to_have_value("example.org/team/app")
 
 
 async def test_a_link_leads_to_one_ask(open_page: OpenPage) -> None:

@@ -17,8 +17,8 @@ from tests.sim.world import World
 Result = TypeVar("Result")
 PROJECT = "shop"
 TRIES = 12
-RETRY_S = 80_000.0
-"""Replies are kept for a day: nobody retries a call of the day before."""
+RETRY_MS = 80_000_000
+"""Replies are kept for a day of the machine's clock: nobody retries a call of the day before."""
 
 
 class Client:
@@ -54,10 +54,14 @@ class Client:
         `same`: what a reply that was lost and the one to the retry must agree in.
         """
         lost: list[object] = []
-        began = self.world.loop.time()
+        began: int | None = None
         for _ in range(TRIES):
-            if self.world.loop.time() - began > RETRY_S:
-                break
+            node = self.machine.node
+            if node is not None and self.machine.up:
+                now = node.context.clock.now()
+                began = now if began is None else began
+                if now - began > RETRY_MS:
+                    break
             try:
                 result = await self.machine.call(make)
             except (Gone, StoreError):
@@ -202,6 +206,10 @@ class Agent(Client):
         self.world.sometimes("withdrawn")
 
 
+TOOLS = ("Bash", "Bash", "Deploy", "Deploy", "Ship", "Audit")
+"""Tools that are called: of all but the first a rule says who must allow it (`template.RULES`)."""
+
+
 class Gate(Client):
     """A host's hooks around the calls of one session."""
 
@@ -209,7 +217,13 @@ class Gate(Client):
         """Make some calls, one after the other."""
         for number in range(calls):
             await self.pause(0.5, 20)
-            await self._call(f"make {self.session} {number}", f"tool-{self.session}-{number}")
+            command, use = f"make {self.session} {number}", f"tool-{self.session}-{number}"
+            tool = self.chance.choice(TOOLS)
+            shown = {"tool_name": tool, "tool_input": {"command": command}}
+            try:
+                await (self._asked if tool == "Bash" else self._ruled)(shown, use)
+            except Gone:
+                self.trace("no gate: the call does not run")
 
     async def _hook(
         self, stage: str, invocation: str, more: dict[str, Any]
@@ -223,37 +237,42 @@ class Gate(Client):
         reply = await self.insist(make)
         return reply["stdout"]  # type: ignore[no-any-return]
 
-    async def _call(self, command: str, use: str) -> None:
-        shown = {"tool_name": "Bash", "tool_input": {"command": command}}
-        try:
-            await self._hook("PreToolUse", f"{use}-pre", {**shown, "tool_use_id": use})
-            for again in range(3):
-                invocation = f"{use}-{again}"
-                if await self._held(invocation, shown):
-                    await self._ran(use, invocation)
-                    return
-                await self.pause(1, 25)
-        except Gone:
-            self.trace("no gate: the call does not run")
+    async def _asked(self, shown: dict[str, Any], use: str) -> None:
+        """No rule speaks of it: the host would ask, and a person is asked instead."""
+        await self._hook("PreToolUse", f"{use}-pre", {**shown, "tool_use_id": use})
+        for again in range(3):
+            invocation = f"{use}-{again}"
+            if await self._held("PermissionRequest", invocation, shown):
+                await self._ran(use, invocation)
+                return
+            await self.pause(1, 25)
 
-    async def _held(self, invocation: str, shown: dict[str, Any]) -> bool:
+    async def _ruled(self, shown: dict[str, Any], use: str) -> None:
+        """A rule has it asked about, whatever the host thinks."""
+        for again in range(4):
+            invocation = f"{use}-{again}"
+            if await self._held("PreToolUse", invocation, {**shown, "tool_use_id": invocation}):
+                await self._ran(invocation, invocation)
+                return
+            await self.pause(1, 25)
+
+    async def _held(self, stage: str, invocation: str, shown: dict[str, Any]) -> bool:
         """Whether the gate let the call go."""
         if self.chance.random() < 0.1:
-            await self._vanish(invocation, shown)
+            await self._vanish(stage, invocation, shown)
             return False
-        said = await self._hook("PermissionRequest", invocation, shown)
-        decision = (said or {}).get("hookSpecificOutput", {}).get("decision", {})
-        allowed: bool = decision.get("behavior") == "allow"
-        self.trace("gate", invocation, allowed, str(decision.get("message"))[:50])
+        said = await self._hook(stage, invocation, shown)
+        allowed = "'allow'" in str(said)
+        self.trace("gate", invocation, allowed, str(said)[-60:])
         if allowed:
             release.check_gate(self.world, self.machine, self.session, shown, invocation)
         return allowed
 
-    async def _vanish(self, invocation: str, shown: dict[str, Any]) -> None:
+    async def _vanish(self, stage: str, invocation: str, shown: dict[str, Any]) -> None:
         """The host ends the hook's process while it waits."""
-        event = {"hook_event_name": "PermissionRequest", "cwd": "/", **shown}
+        event = {"hook_event_name": stage, "cwd": "/", **shown}
         future, task = self.machine.begin(
-            lambda node: handle(node.gate, self.who, invocation, "PermissionRequest", event)
+            lambda node: handle(node.gate, self.who, invocation, stage, event)
         )
         done, _ = await asyncio.wait([future], timeout=self.chance.uniform(0, 20))
         if not done and task is not None:

@@ -10,6 +10,7 @@ from node.desk.rows import by_id
 from node.desk.views import Looking
 from sync.log.facts import VoteFacts, read
 from sync.log.kinds import EntryType
+from tests.sim.law import CARDS, Law
 from tests.sim.log import Line, Log
 from tests.sim.machine import Machine
 from tests.sim.world import World
@@ -35,6 +36,7 @@ def _check_all(world: World, machine: Machine, connection: sqlite3.Connection) -
     node = machine.node
     assert node is not None
     log = Log(connection)
+    law = Law(log)
     waiting = {ask for (ask,) in connection.execute("SELECT ask FROM unproven")}
     for name, person in world.template.people.items():
         looking = Looking(node.context, connection, person)
@@ -48,7 +50,7 @@ def _check_all(world: World, machine: Machine, connection: sqlite3.Connection) -
             if row.kind != asked.facts.kind:
                 continue  # a number that a copy used for something else
             view = looking.ask(row)
-            truth = Truth(world, machine, log, asked, name)
+            truth = Truth(world, machine, law, asked, name)
             wrong = truth.wrong(view, looking.now)
             if wrong:
                 world.history.wrong(
@@ -61,8 +63,10 @@ def _check_all(world: World, machine: Machine, connection: sqlite3.Connection) -
 class Truth:
     """What stands in one log about one ask, for one viewer."""
 
-    def __init__(self, world: World, machine: Machine, log: Log, asked: Line, name: str) -> None:
+    def __init__(self, world: World, machine: Machine, law: Law, asked: Line, name: str) -> None:
+        log = law.log
         ask = asked.ask
+        self.world = world
         self.asked = asked
         self.home = asked.author
         finals = [one for one in log.of(EntryType.FINAL, ask) if one.author == self.home]
@@ -80,10 +84,18 @@ class Truth:
         votes = [one for one in log.of(EntryType.VOTE, ask) if one.facts.person == person]
         self.last = votes[-1] if votes else None
         self.ruling = rulings.get(self.last.hash) if self.last else None
-        made = self.final.facts.votes if self.final else []
-        self.mine = bool(made) and read(VoteFacts, made[-1].facts).person == person
+        made = [read(VoteFacts, vote.facts) for one in finals[:1] for vote in one.facts.votes]
+        self.mine = bool(made) and made[-1].person == person
+        self.own = any(vote.person == person for vote in made)
+        self.unclear = bool(finals) and finals[0].facts.unclear
+        quorum = asked.facts.quorum
         speaks = machine.name.rstrip("'") in world.template.speaks[name]
-        self.may = name != "cyd" and speaks and not log.own_end
+        self.eligible = law.may(person, quorum.role)
+        self.may = self.eligible and speaks and not log.own_end
+        self.held = law.held(person)
+        self.allow_held = max((law.held(vote.person) for vote in made), default=0)
+        self.own_agent = person in quorum.not_by
+        self.several = quorum.needed > 1
         self.here = self.home == machine.id
         self.reached = self.here or self.home in world.linked(machine)
         self.silenced = log.on_hold or machine.id in log.forked
@@ -101,7 +113,12 @@ class Truth:
         if view.card.open != (outcome is None and not self.over):
             return "open and closed at once"
         buttons = set(view.card.actions) & {"allow", "deny", "answer", "decline", "take_back"}
-        if buttons and (not self.may or self.over):
+        answers = buttons - {"take_back"}
+        if (
+            (buttons and (not self.may or self.over))
+            or (answers and self.held)
+            or ("allow" in answers and self.own_agent)
+        ):
             return "it offers what is sure to be refused"
         return None
 
@@ -138,12 +155,17 @@ class Truth:
             return {"deadline_passed"}
         if self.silenced:
             return {"on_hold"}
+        if self.held:
+            return {CARDS[self.held]}
         last = self.last
         if last is not None and self.ruling is None:
             if last.facts.decision == "take_back":
                 return {"taking_back"}
             return {"sending"} if self.reached else {"kept"}
-        if not self.may:
+        allow = last is not None and last.facts.decision == "allow" and self.ruling == "counted"
+        if allow and self.several and self.eligible:
+            return {"counted"}
+        if not self.may or self.own_agent:
             return {"restricted"}
         return {"waiting"} if self.reached else {"away"}
 
@@ -153,13 +175,18 @@ class Truth:
             return {"on_hold"}
         last = self.last
         back = last is not None and last.facts.decision == "take_back"
-        if self.mine and back and self.ruling is None:
+        if self.own and back and self.ruling is None:
             return {"taking_back"}
         if outcome == "allowed" and now >= (self.final.facts.use_by or now + 1):
             return {"void"} if self.here else {"not_picked_up"}
+        if outcome == "allowed" and self.allow_held:
+            self.world.sometimes("an allow is held back")
+            return {CARDS[self.allow_held]}
         lost = last is not None and not back and self.ruling in (None, "superseded", "late")
-        if lost and not self.mine:
+        if lost and not self.own:
             return {"lost"}
         if outcome == "allowed":
             return {"not_picked_up"}
+        if self.unclear:
+            return {"unclear"}
         return {"answered_here"} if self.mine else {"answered_elsewhere"}

@@ -10,6 +10,7 @@ from sync.errors import CallerError, StoreError
 from sync.limits import DAY_MS, MINUTE_MS
 from tests.node.desk.machines import viewer
 from tests.sim import disk
+from tests.sim.government import Government
 from tests.sim.machine import Gone, Machine
 from tests.sim.persons import Stranger
 from tests.sim.template import MOVED
@@ -28,6 +29,7 @@ class Chaos:
     def __init__(self, world: World) -> None:
         self.world = world
         self.chance = random.Random(world.chance.getrandbits(64))
+        self.government = Government(world, random.Random(self.chance.getrandbits(64)))
         kinds: dict[str, Callable[[], Awaitable[None]]] = {
             "crash": self.crash,
             "stop point": self.stop_point,
@@ -42,6 +44,9 @@ class Chaos:
             "suspend": self.suspend,
             "week": self.week,
             "stranger": self.stranger,
+            "cheat": self.cheat,
+            "people": self.government.people,
+            "account": self.government.account,
             "clone": self.clone,
             "restore": self.restore,
             "remove": self.remove,
@@ -274,7 +279,22 @@ class Chaos:
             if machine.up and machine.name not in speaks[name] and not machine.retired
         ]
         if found:
-            await Stranger(self.world, *self.chance.choice(found)).vote()
+            stranger = Stranger(self.world, *self.chance.choice(found))
+            await stranger.vote("vote by a machine that does not speak")
+
+    async def cheat(self) -> None:
+        """A changed program signs what its own persons may not say."""
+        speaks = self.world.template.speaks
+        found = [
+            (machine, name)
+            for machine in self.world.machines.values()
+            for name in ("ann", "bob", "cyd")
+            if machine.up and machine.name in speaks[name] and not machine.retired
+        ]
+        if found:
+            cheat = Stranger(self.world, *self.chance.choice(found))
+            least = self.chance.choice((1, 1, 2))
+            await cheat.vote("vote that nobody checked", least=least)
 
     async def remove(self) -> None:
         """The owner removes a machine; it may be at work, or cut off from all this."""
@@ -331,7 +351,7 @@ class Chaos:
         """One world has one of these: what an owner states in one of two histories counts
         where it is known, and most machines never hear of it (docs/reliability.md).
         """
-        if self.world.fate is not None:
+        if self.world.fate is not None or (fate == "copy" and self.world.governed):
             raise Gone
         self.world.fate = fate
 

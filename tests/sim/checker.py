@@ -9,9 +9,10 @@ from node.store.rebuild import compare
 from sync.log.kinds import EntryType
 from sync.log.names import node_name
 from tests.sim import cards
+from tests.sim.law import counts_wrongly
 from tests.sim.log import Line, Log, log_of
 from tests.sim.machine import Machine
-from tests.sim.release import wrong_votes
+from tests.sim.release import unlawful, wrong_votes
 from tests.sim.world import World
 
 SAME = {
@@ -153,7 +154,23 @@ class Checker:
                     for wrong in wrong_votes(self.world, store, asked.ask, final.facts):
                         self.wrong(f"{name}: final of {asked.title}: {wrong}")
             self._rulings(name, asked, log)
+            if asked.author == self.world.machines[name].id:
+                self._lawful(name, asked, log, finals)
         store.close()
+
+    def _lawful(self, name: str, asked: Line, log: Log, finals: list[Line]) -> None:
+        """A home decided by what it knew of persons and accounts at that moment."""
+        votes = {one.hash: one for one in log.of(EntryType.VOTE, asked.ask)}
+        for wrong in counts_wrongly(log, asked, votes):
+            self.wrong(f"{name}: {asked.title}: {wrong}")
+        handed = [
+            one.n for one in log.of(EntryType.HANDOVER, asked.ask) if one.facts.status == "handed"
+        ]
+        for final in finals:
+            for wrong in unlawful(log, final, handed[0] if handed else None):
+                self.wrong(f"{name}: final of {asked.title}: {wrong}")
+            if len(final.facts.votes) > 1:
+                self.world.sometimes("final by several persons")
 
     def _once(self, name: str, asked: Line, log: Log, finals: list[Line]) -> None:
         handed = [
@@ -240,6 +257,8 @@ class Checker:
             sometimes(f"hand-over {one.facts.status} {one.facts.reason or ''}".strip())
         for one in log.of(EntryType.FINAL):
             sometimes(f"final {one.facts.outcome}")
+            if one.facts.unclear:
+                sometimes("sent back as unclear")
 
 
 def check_quiet(world: World) -> None:

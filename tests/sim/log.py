@@ -11,9 +11,11 @@ from sync.log.facts import (
     FinalFacts,
     HandoverFacts,
     NoteFacts,
+    PersonFacts,
     RemovedFacts,
     ResolvedFacts,
     RulingFacts,
+    StandingFacts,
     VoteFacts,
     read,
 )
@@ -30,7 +32,13 @@ READ: dict[int, type[Any]] = {
     EntryType.RESOLVED: ResolvedFacts,
     EntryType.NOTE: NoteFacts,
     EntryType.REMOVED: RemovedFacts,
+    EntryType.PERSON: PersonFacts,
+    EntryType.STANDING: StandingFacts,
 }
+
+
+ABOUT_NONE = frozenset({EntryType.REMOVED, EntryType.PERSON, EntryType.STANDING})
+"""Types that are about no ask."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +92,14 @@ class Log:
         self.own_end = node_name(own) in self.removed
         self.removed.pop(node_name(own), None)  # what it said itself always counts there
         self.counting = [line for line in self.lines if self._counts(line)]
+        self._of: dict[tuple[int, str | None], list[Line]] = {}
+        for line in self.counting:
+            self._of.setdefault((line.type, None), []).append(line)
+            if line.type not in ABOUT_NONE:
+                self._of.setdefault((line.type, line.ask), []).append(line)
+        self.statements = [
+            line for line in self.counting if line.type in (EntryType.PERSON, EntryType.STANDING)
+        ]
 
     def _counts(self, line: Line) -> bool:
         if line.author not in self.removed:
@@ -92,9 +108,7 @@ class Log:
 
     def of(self, kind: EntryType, ask: str | None = None) -> list[Line]:
         """The entries of a type that count, oldest first; with `ask`, those about it."""
-        return [
-            line for line in self.counting if line.type == kind and (ask is None or line.ask == ask)
-        ]
+        return self._of.get((kind, ask), [])
 
 
 def _title(kind: int, text: bytes | None) -> str:

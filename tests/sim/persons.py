@@ -17,6 +17,8 @@ from web.views import AskView, State, VoteReceipt
 
 STEPS = {"waiting": 0, "closed": 1, "handed": 2, "void": 3, "resolved": 4}
 LAST_MOMENT_S = 60.0
+UNCLEAR = 0.25
+"""How often a no is only: not understood."""
 ANSWERS = {"approval": ("allow", "allow", "deny"), "question": ("answer", "answer", "decline")}
 
 
@@ -74,9 +76,12 @@ class Person:
         decision = self.chance.choice(ANSWERS[ask.kind])
         if decision not in ask.card.actions:
             return
+        unclear = decision in ("deny", "decline") and self.chance.random() < UNCLEAR
         ballot = Ballot(
             decision=decision,  # type: ignore[arg-type]
             seen=ask.seen,
+            unclear=unclear,
+            because="Which one?" if unclear else None,
             text="so be it" if decision == "answer" else None,
             wait_s=self.chance.choice((0.0, 2.0, 20.0)),
         )
@@ -142,22 +147,27 @@ def look(world: World, machine: Machine, name: str, ask: AskView) -> None:
 
 
 class Stranger:
-    """A machine whose program was changed: it signs votes of persons it does not speak for."""
+    """A machine whose program was changed: it signs votes without asking who may give them.
+
+    Those of persons it does not speak for, or of its own ones: who may only look on, whose
+    account is on hold, whose own agent asks, or who has voted already.
+    """
 
     def __init__(self, world: World, machine: Machine, name: str) -> None:
         self.world = world
         self.machine = machine
         self.name = name
 
-    async def vote(self) -> None:
-        """Sign one such vote on some open ask, if there is any."""
+    async def vote(self, what: str, *, least: int = 1) -> None:
+        """Sign one such vote on some open ask that needs so many, if there is any."""
         person = self.world.template.people[self.name]
 
         async def sign(node: Node) -> str | None:
             def job(transaction: Transaction) -> str | None:
                 row = transaction.row(
-                    "SELECT id, entry_hash, kind FROM ask WHERE state = 'waiting' AND home != ?"
-                    " ORDER BY created DESC LIMIT 1",
+                    "SELECT id, entry_hash, kind FROM ask WHERE state = 'waiting' AND needed >= ?"
+                    " ORDER BY home = ?, created DESC LIMIT 1",
+                    least,
                     transaction.identity.name,
                 )
                 if row is None:
@@ -167,9 +177,10 @@ class Stranger:
                     ask=row[0], person=person, decision=decision, seen=row[1], at=transaction.now
                 )
                 transaction.append(EntryType.VOTE, facts)
+                transaction.change("ask", row[0])
                 return str(row[0])
 
             return await node.writer.run("stranger", job)
 
         if await self.machine.call(sign) is not None:
-            self.world.sometimes("vote by a machine that does not speak")
+            self.world.sometimes(what)

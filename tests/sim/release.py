@@ -9,11 +9,10 @@ from sync.log.entry import sha256, unpack
 from sync.log.facts import FinalFacts, HandoverFacts, VoteFacts, read
 from sync.log.kinds import EntryType
 from sync.log.names import node_name
+from tests.sim.law import Law, too_few
+from tests.sim.log import Line, Log
 from tests.sim.machine import Machine
 from tests.sim.world import World
-
-DECIDERS = ("ann", "bob")
-"""Persons who may answer; cyd may only look on."""
 
 
 def check(world: World, machine: Machine, ask: str, key: str) -> None:
@@ -77,7 +76,31 @@ def _wrong(world: World, store: sqlite3.Connection, ask: str) -> list[str]:
     found += [] if not handed or finals[0][0] < handed[0] else ["handed over before its final"]
     if final.outcome != "allowed":
         found.append(f"its final says {final.outcome}")
-    return found + wrong_votes(world, store, ask, final)
+    log = Log(store)
+    line = next(one for one in log.of(EntryType.FINAL, ask))
+    found += wrong_votes(world, store, ask, final)
+    return found + unlawful(log, line, handed[0] if handed else None)
+
+
+def unlawful(log: Log, final: Line, handed: int | None) -> list[str]:
+    """Return what the home of an ask knew better when it made a final, and handed it over.
+
+    `log` is the home's own, where `handed` is the number of the hand-over.
+    """
+    (asked,) = log.of(EntryType.ASK, final.facts.ask)[:1]
+    quorum, law, found = asked.facts.quorum, Law(log, final.n), []
+    votes = [(vote, read(VoteFacts, vote.facts)) for vote in final.facts.votes]
+    found += [wrong for _, facts in votes if (wrong := law.wrong(facts, quorum)) is not None]
+    if final.facts.outcome == "allowed":
+        nodes = [(node_name(unpack(vote.raw).author), facts) for vote, facts in votes]
+        wrong = too_few(nodes, quorum)
+        found += [wrong] if wrong else []
+        held = Law(log, handed)
+        if handed is not None and any(held.held(facts.person) for _, facts in votes):
+            found.append("it was handed over while an account was on hold")
+    if votes and final.facts.unclear != votes[-1][1].unclear:
+        found.append("it is not as unclear as the vote that made it")
+    return found
 
 
 def wrong_votes(world: World, store: sqlite3.Connection, ask: str, final: FinalFacts) -> list[str]:
@@ -94,9 +117,7 @@ def wrong_votes(world: World, store: sqlite3.Connection, ask: str, final: FinalF
         name = next((name for name, one in made.people.items() if one == facts.person), "?")
         node = node_name(unpack(vote.raw).author)
         machines = [one for one, id_ in made.ids.items() if id_ == node]
-        if name not in DECIDERS:
-            found.append(f"{name} may not answer")
-        elif not machines or machines[0] not in made.speaks[name]:
+        if not machines or machines[0] not in made.speaks.get(name, ()):
             found.append(f"{machines} does not speak for {name}")
         if facts.seen != seen:
             found.append("a vote is on something else than was asked")

@@ -13,15 +13,41 @@ from pathlib import Path
 from unittest import mock
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from node.birth import Birth
+from node.desk.rules_store import RulesStore
+from node.desk.standing import StandingDesk
 from node.fleet import addresses
 from node.identity import KEY_FILE
 from sync.log.entry import NodeKey
-from tests.node.desk.fleets import fleet_of
+from tests.node.desk.fleets import Fleet, fleet_of
+from tests.node.desk.machines import viewer
 
 NAMES = ("desk", "laptop", "phone", "server")
 PORT = 7717
+RULES = """
+[[rule]]
+name = "two"
+tool = "Deploy"
+action = "ask"
+approvals = 2
+
+[[rule]]
+name = "others"
+tool = "Ship"
+action = "ask"
+self_approval = false
+
+[[rule]]
+name = "admins"
+tool = "Audit"
+action = "ask"
+role = "admin"
+"""
+"""What the gate holds calls against; a call of any other tool is the host's to ask about."""
+OPERATOR = Ed25519PrivateKey.from_private_bytes(b"o" * 32)
+"""The outside system that may say how accounts stand."""
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +91,6 @@ def make(folder: Path, size: int) -> Template:
 
 
 def _key(home: Path, raw: bytes) -> NodeKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     path = home / KEY_FILE
     path.write_bytes(raw)
     path.chmod(0o600)
@@ -80,6 +104,7 @@ async def _make(folder: Path, names: tuple[str, ...]) -> Template:
             await fleet.give(name, fleet.ann)
         people = {"ann": fleet.ann, "bob": await fleet.person("bob", "member", *speaks["bob"])}
         people["cyd"] = await fleet.person("cyd", "viewer", *speaks["cyd"])
+        await _govern(fleet)
         await fleet.meet_all()
         for machine in fleet.machines.values():
             for name, other in fleet.machines.items():
@@ -90,6 +115,16 @@ async def _make(folder: Path, names: tuple[str, ...]) -> Template:
     for name in names:
         _settle(folder / name)
     return Template(folder=folder, names=names, ids=ids, people=people, speaks=speaks)
+
+
+async def _govern(fleet: Fleet) -> None:
+    """Ann applies the rules and registers the outside system."""
+    assert fleet.founder is not None
+    context, ann = fleet.founder.context, viewer(fleet.ann)
+    await RulesStore(context).apply(ann, name="sim", source=RULES, replaces=None)
+    await StandingDesk(context).add_operator(
+        ann, "billing", OPERATOR.public_key().public_bytes_raw()
+    )
 
 
 def _settle(home: Path) -> None:

@@ -59,6 +59,8 @@ class World(Hosting):
         self.returned: dict[str, float] = {}
         self.removed: set[str] = set()
         """Names of machines that the owner removed."""
+        self.governed = False
+        """Whether the owner said anything of persons or accounts."""
         self.fate: str | None = None
         """Which of the faults that no machine comes back from as it was."""
         self.lost: set[str] = set()

@@ -14,7 +14,7 @@ from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Job, Writer
 from sync.errors import StoreError, StoreFull
-from sync.log.facts import AskFacts, AskText, PersonFacts, SpeaksForFacts
+from sync.log.facts import AskFacts, AskText, PersonFacts, SpeaksForFacts, VoteFacts
 from sync.log.kinds import EntryType
 from sync.log.names import ask_name
 from tests.node.desk.desks import context_of
@@ -112,6 +112,23 @@ async def test_the_sweeper_leaves_a_vote_to_the_one_who_just_recorded_it(tmp_pat
         desk.writer.full_for = None
         assert await desk.sweeper.sweep() <= UNRULED_MS / 1_000
         assert desk.row() == ("waiting", None)
+
+
+async def test_a_vote_by_a_clock_that_is_ahead_waits_no_longer(tmp_path: Path) -> None:
+    """It came while this machine was on hold: nothing but the sweeper rules on it then."""
+    async with desk_in(tmp_path) as desk:
+
+        def vote(transaction: Transaction) -> None:
+            seen = bytes.fromhex(desk.allow().seen)
+            at = transaction.now + 10 * 60_000
+            facts = VoteFacts(ask=desk.ask, person="ann", decision="allow", seen=seen, at=at)
+            transaction.append(EntryType.VOTE, facts)
+
+        await desk.writer.run("vote", vote)
+        assert await desk.sweeper.sweep() <= UNRULED_MS / 1_000
+        desk.times.advance(UNRULED_MS)
+        await desk.sweeper.sweep()
+        assert desk.row() == ("closed", "allowed")
 
 
 async def test_it_can_be_taken_back_before_it_is_ruled_on(tmp_path: Path) -> None:

@@ -192,6 +192,17 @@ def test_a_word_nobody_knows_is_kept_and_not_applied(before: list[Said], said: S
     }
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_note_and_an_ask_of_one_number_the_ask_stands(order: int) -> None:
+    """Two copies of a directory that took turns: neither log forks, and all show the same."""
+    read = changed(NOTE, number=1)
+    both = log([ask(), read], by=1)
+    with holding([*both[::order], *log([vote("ann", "allow")], by=2)]) as connection:
+        assert connection.execute("SELECT kind, state FROM ask").fetchall() == [
+            ("approval", "waiting")
+        ]
+
+
 def test_a_note_has_no_life() -> None:
     said = changed(final(ANN), ask=ask_name(HOME.node_id, 9))
     with holding(log([NOTE, said], by=1)) as connection:

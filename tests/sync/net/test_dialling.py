@@ -114,6 +114,14 @@ def test_two_links_become_one(first: bytes, second: bytes, apart: float, *, stay
     )
 
 
+@pytest.mark.parametrize("apart", [0.0, 0.1, ATTEMPT_S + 1])
+@pytest.mark.parametrize(("first", "second"), [(SMALL, LARGE), (LARGE, SMALL), (SMALL, SMALL)])
+def test_another_run_of_the_program_is_heard(first: bytes, second: bytes, apart: float) -> None:
+    """It was started anew, or it is a copy: refused, the two would never be compared."""
+    before = Side(dialler=first, opened=5.0, run="one")
+    assert second_stays(before, Side(dialler=second, opened=5.0 + apart, run="two"))
+
+
 @given(apart=st.floats(0, ATTEMPT_S / 2))
 def test_both_sides_keep_the_same_link(apart: float) -> None:
     """Each sees the two in its own order."""
