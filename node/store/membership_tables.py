@@ -84,7 +84,7 @@ def settled_as_of(
     named = frozenset(heads)
     forked = _forked(connection, fleet)
     full = testimony.is_full(connection, fleet)
-    if not full and not all(_is_here(connection, head) for head in named - forked.keys()):
+    if not full and not all(_is_here(connection, head) for head in named):
         return None
     founder = _founder(connection, fleet)
     key = (fleet, founder, named, frozenset(forked))

@@ -128,13 +128,14 @@ def test_stores_of_different_histories_come_to_the_same(
         ]
 
 
-def test_a_final_of_a_side_that_is_not_stored_here_can_be_checked(
-    twins: Twins, stores: list[sqlite3.Connection]
+@pytest.mark.parametrize("at", [0, 1], ids=["where it forked", "after that"])
+def test_a_final_of_a_side_that_is_not_stored_here_waits_and_is_checked_then(
+    twins: Twins, stores: list[sqlite3.Connection], at: int
 ) -> None:
     one, two, _ = stores
     hear(one, twins.said, twins.first)
     hear(two, twins.said, twins.second)
-    heads = [twins.second[1].hash]
+    heads = [twins.second[at].hash]
     for each in (one, two):
         forked(each, twins)
     assert membership_tables.settled_as_of(one, FLEET, heads) is None
@@ -142,7 +143,8 @@ def test_a_final_of_a_side_that_is_not_stored_here_can_be_checked(
     then = membership_tables.settled_as_of(one, FLEET, heads)
     assert then == membership_tables.settled_as_of(two, FLEET, heads)
     assert then is not None
-    assert then.nodes[MOLE.node_id].removed is not None
+    assert then.speaks(LAP.node_id, "ann")
+    assert (then.nodes[MOLE.node_id].removed is not None) == bool(at)
 
 
 def test_whom_the_other_history_let_in_can_be_heard(
