@@ -13,6 +13,8 @@ from node.store.migrations import migrate
 from node.store.rebuild import differences, keys_of
 from node.store.receive import Received
 from node.store.transaction import Identity, Transaction, store
+from node.verify import forks as checks
+from node.verify.names import Names
 from sync.log import facts as say
 from sync.log.entry import Entry
 from sync.log.fork import evidence, side
@@ -262,3 +264,37 @@ def test_a_store_of_before_keeps_what_it_has(twins: Twins) -> None:
         assert tables(here) == before
         assert had[LAP.node_id]
         assert HOME.node_id not in had
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        ("signature = randomblob(64)", "does not verify"),
+        ("facts = cast(facts || x'20' AS BLOB)", "not those that were signed"),
+        ("seq = seq + 1", "another place"),
+        ("type = 3 + (type == 3)", "another place"),
+        ("hash = randomblob(32)", "another place"),
+        ("header = x'00'", "header has 1 bytes"),
+        ("fleet = randomblob(16)", "another place"),
+    ],
+)
+def test_spoiled_testimony_is_found(
+    twins: Twins, stores: list[sqlite3.Connection], spoil: str, words: str
+) -> None:
+    here, *_ = stores
+    hear(here, twins.said, twins.first)
+    forked(here, twins)
+    attest(here, twins.second)
+    sound = checks.check(here, Names(here))
+    assert sound.faults == 0
+    here.execute(f"UPDATE testimony SET {spoil} WHERE hash = ?", (twins.second[1].hash,))  # noqa: S608 -- above
+    found = checks.check(here, Names(here))
+    assert [words in one.what for one in found.findings if one.level == "fault"] == [True]
+
+
+def test_testimony_without_a_fork_is_found(twins: Twins, stores: list[sqlite3.Connection]) -> None:
+    here, *_ = stores
+    hear(here, twins.said, twins.first)
+    forked(here, twins)
+    here.execute("DELETE FROM fork")
+    assert checks.check(here, Names(here)).faults == len(twins.first)
