@@ -28,7 +28,7 @@ from tests.node.store.test_membership_tables import (
     tables,
     two_nodes,
 )
-from tests.sync.log.entries import FLEET, key
+from tests.sync.log.entries import FLEET, head_of, key
 
 MOLE = key(3)
 
@@ -292,9 +292,83 @@ def test_spoiled_testimony_is_found(
     assert [words in one.what for one in found.findings if one.level == "fault"] == [True]
 
 
-def test_testimony_without_a_fork_is_found(twins: Twins, stores: list[sqlite3.Connection]) -> None:
-    here, *_ = stores
-    hear(here, twins.said, twins.first)
-    forked(here, twins)
-    here.execute("DELETE FROM fork")
-    assert checks.check(here, Names(here)).faults == len(twins.first)
+def gone(signer: Signer, node: bytes, after: list[Entry], seq: int) -> Entry:
+    cut = [say.CutPoint(log=0, seq=seq, hash=b"c" * 32)]
+    facts = say.RemovedFacts(node=node, cut=cut, by="ann", at=9)
+    return signer.sign(facts, after=after, kind=EntryType.REMOVED)
+
+
+def take(connection: sqlite3.Connection, *run: Entry) -> None:
+    for one in run:
+        receive.keep(job(connection), [one])
+
+
+def test_two_machines_that_remove_each_other_are_removed_whichever_was_heard_first(
+    twins: Twins, stores: list[sqlite3.Connection]
+) -> None:
+    one, two, _ = stores
+    first, home_at = twins.first[0], twins.home.head.seq
+    out_lap = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    lap = Signer(LAP)
+    lap.head = head_of(first)
+    out_home = gone(lap, HOME.node_id, [first], home_at)
+    for each in (one, two):
+        hear(each, twins.said, [first])
+    take(one, out_lap, out_home)
+    take(two, out_home, out_lap)
+    assert tables(one) == tables(two)
+    removed = one.execute("SELECT name FROM node WHERE removed ORDER BY name").fetchall()
+    assert removed == [("home",), ("lap",)]
+    assert kept(one) == kept(two)
+    for each in (one, two):
+        assert differences(each) == []
+
+
+def test_what_names_a_word_beyond_a_cut_counts_whichever_was_heard_first(
+    twins: Twins, stores: list[sqlite3.Connection]
+) -> None:
+    """Who stated it had not heard of the removal."""
+    one, two, three = stores
+    first, late = twins.first
+    out = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    facts = say.CertificateFacts(certificate=b"another", at=9)
+    word = Signer(MOLE).sign(facts, after=[late], kind=EntryType.CERTIFICATE)
+    for each in stores:
+        hear(each, twins.said, [first])
+    take(one, out, late, word)
+    take(two, late, word, out)
+    # To this one the late word comes from others alone.
+    take(three, out, word)
+    assert word.hash not in membership_tables.heads(three)
+    attest(three, told(two))
+    assert kept(one) == kept(two) == kept(three)
+    assert tables(one) == tables(two) == tables(three)
+    for each in stores:
+        assert word.hash in membership_tables.heads(each)
+        assert "more" not in {one for (one,) in each.execute("SELECT version FROM rules")}
+        assert differences(each) == []
+
+
+def test_a_removed_machine_fills_no_disk(
+    twins: Twins, stores: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("node.store.testimony", "sync.decide.statements"):
+        monkeypatch.setattr(f"{module}.BEYOND_FORK", 4)
+    one, two, _ = stores
+    first = twins.first[0]
+    out = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    flood = [applied(twins.one, f"v{number}", twins.first) for number in range(8)]
+    for each in (one, two):
+        hear(each, twins.said, [first])
+    take(one, out, twins.first[1], *flood)
+    # This one heard all of it before.
+    take(two, twins.first[1], *flood, out)
+    assert kept(one) == kept(two)
+    assert len(kept(one)[LAP.node_id]) == 4
+    assert tables(one) == tables(two)
+    after = applied(twins.home, "after", [flood[-1]])
+    for each in (one, two):
+        hear(each, [after])
+        assert differences(each) == []
+    assert after.hash in membership_tables.heads(one)
+    assert tables(one) == tables(two)
