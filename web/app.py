@@ -21,17 +21,16 @@ from web.machines import MachineRoutes
 from web.people import PeopleRoutes
 from web.replies import ROUTE, Handler, refuse
 from web.routes import ROUTES
-from web.rules import Check, RulesRoutes
+from web.rules import RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.talks import TalkRoutes
 from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
 
 
-def make_app(
-    desk: NodeDesk, *, port: int, check_rules: Check, pace: Pace = _USUAL_PACE
-) -> web.Application:
+def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Application:
     """Return the page's application; `web.listener` serves it on loopback at `port`."""
     door = Door(desk, port)
     events = EventRoutes(desk, pace)
@@ -42,8 +41,9 @@ def make_app(
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
+        **TalkRoutes(desk).handlers(),
         **events.handlers(),
-        **RulesRoutes(desk, check_rules).handlers(),
+        **RulesRoutes(desk).handlers(),
         **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
         **PeopleRoutes(desk).handlers(),

@@ -10,12 +10,14 @@ from node.desk.attention_desk import AttentionBook
 from node.desk.audit import audit
 from node.desk.context import Context
 from node.desk.needless import mark, report
+from node.desk.proposing import propose_rule
 from node.desk.reading import Reading
 from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
 from node.desk.standing import StandingDesk
+from node.desk.talks import Talks
 from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
@@ -27,12 +29,14 @@ from web.account_views import StandingView, WordTaken
 from web.attention_views import AttentionView, QuietHours, Subscribing
 from web.audit_views import AuditPage, AuditWanted
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.rules_messages import OneVersion, RulesChecked, RulesHistory, Wanted
+from web.rules_views import Proposal, RulesView
+from web.talk_views import MessageView, Talk, Writing
 from web.together_views import AgentCount, Ballots
 from web.views import (
     AskDetail,
     AskView,
     Change,
-    RulesView,
     SessionRow,
     State,
     VoteReceipt,
@@ -58,6 +62,7 @@ class PersonDesk:
         self._sign_ins = sign_ins
         self._rules = rules
         self._attention = AttentionBook(context)
+        self._talks = Talks(context)
 
     @property
     def store_id(self) -> str:
@@ -239,6 +244,22 @@ class PersonDesk:
         """The viewer's quiet hours."""
         return await self._attention.set_quiet(viewer, quiet)
 
+    async def messages(self, viewer: Viewer, *, project: str | None, before: int | None) -> Talk:
+        """The latest messages."""
+        return await self._talks.latest(viewer, project=project, before=before)
+
+    async def talk(self, viewer: Viewer, message: str) -> Talk:
+        """One talk."""
+        return await self._talks.talk(viewer, message)
+
+    async def write_message(self, viewer: Viewer, wanted: Writing) -> MessageView:
+        """Write to agents."""
+        return await self._talks.write(viewer, wanted)
+
+    async def redact_message(self, viewer: Viewer, message: str, wanted: Erasing) -> MessageView:
+        """Have words erased."""
+        return await self._talks.redact(viewer, message, wanted)
+
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""
         await self._context.writer.run("restored_seen", partial(put_away, viewer=viewer))
@@ -256,6 +277,22 @@ class PersonDesk:
     ) -> RulesView:
         """Apply rules."""
         return await self._rules.apply(viewer, name=name, source=source, replaces=replaces)
+
+    async def check_rules(self, viewer: Viewer, source: str) -> RulesChecked:  # noqa: ARG002 -- as above
+        """Check a rules file."""
+        return await self._rules.check(source)
+
+    async def rules_history(self, viewer: Viewer) -> RulesHistory:  # noqa: ARG002 -- as above
+        """The versions there were."""
+        return await self._rules.history()
+
+    async def rules_version(self, viewer: Viewer, version: str) -> OneVersion:  # noqa: ARG002 -- as above
+        """One version."""
+        return await self._rules.version(version)
+
+    async def propose_rule(self, viewer: Viewer, ask_id: str, wanted: Wanted) -> Proposal:
+        """A rule made of a decision."""
+        return await propose_rule(self._context, self._rules, viewer, ask_id, wanted)
 
     async def standing(self, viewer: Viewer) -> StandingView:
         """How accounts stand."""

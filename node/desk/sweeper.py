@@ -10,12 +10,13 @@ import logging
 import sqlite3
 from functools import partial
 
-from node.desk import erasing
+from node.desk import carrying, erasing, seats
 from node.desk.answers import Answers
 from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.far import last_heard
+from node.desk.reached import close_reached, reached
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.retention import Retention
@@ -82,6 +83,7 @@ class Sweeper:
         work, moments = await context.reader.run(partial(self._due, now=now))
         if work:
             await context.writer.run("expire", self._expire)
+        await self._close_reached(now)
         unruled = await self._rule_left(now)
         if unruled is not None:
             moments.append(unruled)
@@ -98,7 +100,7 @@ class Sweeper:
             moments.append(turns)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
-            await context.writer.run("tidy", _tidy)
+            await context.writer.run("tidy", self._tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
 
@@ -128,6 +130,12 @@ class Sweeper:
             if moment is not None
         ]
         return bool(open_due or unused or erasing.left_open(connection, here)), moments
+
+    async def _close_reached(self, now: int) -> None:
+        """Close what enough people allow by now, as someone may answer again."""
+        here = self._context.identity.name
+        if await self._context.reader.run(lambda connection: bool(reached(connection, here, now))):
+            await self._context.writer.run("reach", close_reached)
 
     async def _rule_left(self, now: int) -> int | None:
         """Rule on votes that a full disk or a hold left without a ruling; return when one is due.
@@ -229,8 +237,14 @@ class Sweeper:
             found |= {row.id for row in select(connection, where, elsewhere)}
         return found
 
+    def _tidy(self, transaction: Transaction) -> None:
+        """Drop what is only of use for a while, and catch up with messages."""
+        _drop(transaction)
+        seats.remember(self._context, transaction)
+        carrying.receive(transaction, anew=True)
 
-def _tidy(transaction: Transaction) -> None:
+
+def _drop(transaction: Transaction) -> None:
     """Drop what is only of use for a while and proves nothing."""
     forget_old(transaction)
     trim_events(transaction)

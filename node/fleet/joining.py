@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from node.backup.mark import RESTORED
+from node.desk import persons
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED
@@ -101,6 +102,11 @@ def leave_consequences(connection: sqlite3.Connection, here: str) -> Consequence
             allowed=False,
             sentences=["This machine is in no fleet with others, so there is nothing to leave."],
         )
+    if not removal.over(connection, here):
+        try:
+            machines.check_owner_stays(connection, here)
+        except Conflict as error:
+            return Consequences(allowed=False, sentences=[error.sentence, error.hint or ""])
     return Consequences(
         allowed=True,
         sentences=[
@@ -313,7 +319,7 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
         number = int(new.rpartition("-")[2])
         transaction.append(
             EntryType.ASK,
-            replace(_facts(transaction, row), number=number, revision=1, replaces=None),
+            _asked_again(transaction, row, number),
             words(transaction.connection, row).ask or AskText(title=row.id),
             salt=_salt(transaction, row),
         )
@@ -324,9 +330,14 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
     return Entered(raised=len(before.open))
 
 
-def _facts(transaction: Transaction, row: AskRow) -> AskFacts:
-    (facts,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
-    return read(AskFacts, facts)
+def _asked_again(transaction: Transaction, row: AskRow, number: int) -> AskFacts:
+    """Ask the same in this fleet: whose agent asks is somebody else here, where that is known."""
+    (said,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
+    facts = read(AskFacts, said)
+    quorum = facts.quorum
+    if quorum.not_by:
+        quorum = replace(quorum, not_by=persons.owners(transaction) or quorum.not_by)
+    return replace(facts, number=number, revision=1, replaces=None, quorum=quorum)
 
 
 def _salt(transaction: Transaction, row: AskRow) -> bytes | None:

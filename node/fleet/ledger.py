@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-from node.desk import erasing, holding
+from node.desk import carrying, erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -94,6 +94,8 @@ class StoreLedger:
                 holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
+            if received.mailed:
+                carrying.receive(transaction, anew=received.members_moved)
             for ask in received.voted:
                 self._answers.rule(transaction, ask)
             return received

@@ -20,6 +20,8 @@ OTHERWISE: Final = {
     "path": "`{name}` leads to another place",
     "host": "`{name}` leads to another host",
     "shell": "no command in `{name}` begins so",
+    "cwd": "it is for calls in another folder",
+    "others": "the call has arguments that it does not name",
 }
 """Why a condition does not hold."""
 
@@ -28,6 +30,7 @@ UNSURE: Final = {
     "path": "nobody can tell where `{name}` leads",
     "host": "nobody can tell to which host `{name}` leads",
     "shell": "`{name}` cannot be read to its end",
+    "cwd": "nobody can tell which folder the call is made in",
 }
 """Why nobody can tell whether it holds."""
 
@@ -219,6 +222,8 @@ def _is_own(rule: Rule, agent: str) -> bool:
 def _reason(condition: Condition, given: Given, truth: Truth) -> str:
     """What a condition has to do with the outcome; empty when it holds."""
     name, key = ".".join(condition.path), condition.key
+    if key == "cwd" and given.value(condition.path) is MISSING:
+        return "the folder of the call is not known"
     if given.value(condition.path) is MISSING:
         return f"the call has no `{name}`"
     holds = condition.holds(given)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, erasing, forks, introduced, testimony
+from node.store import derive, erasing, forks, introduced, message_tables, testimony
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -42,6 +42,8 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     """Asks of this home on which votes arrived: to be ruled on."""
     members_moved: bool
     """Whether a statement arrived: who belongs to the fleet may have changed."""
+    mailed: bool
+    """Whether messages arrived: those to agents of this machine are to be received for."""
     erased: bool
     """Whether words were erased: their blobs are to go as well."""
 
@@ -143,6 +145,7 @@ class _Batch:
             transaction.change(topic, transaction.identity.name)
         if EntryType.SUBSCRIPTION in types:
             transaction.change("attention", "")
+        transaction.change_all("message", message_tables.told(self._connection, self._fresh))
         for ask in self._settled:
             transaction.change("ask", ask)
         transaction.tell(self._asks - self._settled)
@@ -166,6 +169,7 @@ class _Batch:
             ),
             voted=sorted(self._voted),
             members_moved=settled,
+            mailed=EntryType.MESSAGE in types or bool(topics),
             erased=transaction.erases,
         )
 

@@ -73,14 +73,18 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 def resolve(
-    wanted: Sequence[str], known: Collection[Seat], *, me: Seat | None = None
+    wanted: Sequence[str],
+    known: Collection[Seat],
+    *,
+    me: Seat | None = None,
+    lately: Collection[Seat] | None = None,
 ) -> tuple[list[Seat], bool]:
     """Return whom these addresses mean, and whether one of them meant everyone.
 
-    `known`: every agent that was ever heard of in the project. An agent's name alone means
-    that agent on each machine it is known on. The sender (`me`) is never among the
-    recipients of what goes to everyone. Raises `Invalid`, `NotFound` with near names,
-    `TooMany`: nothing is then to be sent to anyone.
+    `known`: every agent that was ever heard of in the project; `lately` (all of them): whom
+    everyone means. An agent's name alone means that agent on each machine it is known on.
+    The sender (`me`) is never among the recipients of what goes to everyone. Raises
+    `Invalid`, `NotFound` with near names, `TooMany`: nothing is then to be sent to anyone.
     """
     if not wanted:
         raise Invalid("The message has no recipient.", hint="Give an agent, or `everyone`.")
@@ -90,10 +94,11 @@ def resolve(
         meant = _meant(address.strip(), known, me)
         if meant is None:
             everyone = True
-            meant = {seat for seat in known if me is None or not _same(seat, me)}
+            crowd = known if lately is None else lately
+            meant = {seat for seat in crowd if me is None or not _same(seat, me)}
             if not meant:
                 raise NotFound(
-                    "No other agent was ever heard of in this project, so it was not sent.",
+                    "No other agent was heard of lately in this project, so it was not sent.",
                     hint="People read notes: use `flag` with kind `note`.",
                 )
         found |= meant

@@ -69,3 +69,8 @@ def split_message(text: str) -> tuple[str, int]:
     if match is None:
         raise Invalid(f"{text[:80]!r} is not a message's id.", hint="An id looks like k7qf-m12.")
     return match[1] or "", int(match[2])
+
+
+def is_message(full_id: str) -> bool:
+    """Whether a full id is a message's, not an ask's."""
+    return full_id.rpartition("-")[2].startswith("m")

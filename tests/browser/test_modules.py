@@ -12,7 +12,7 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import call_views, views
+from web import account_views, audit_views, call_views, people_views, views
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -71,8 +71,8 @@ def test_the_page_has_nothing_inline_and_names_only_files_that_exist() -> None:
 
 
 def properties(name: str) -> set[str]:
-    """The properties of a typedef in `types.js`."""
-    source = (STATIC / "types.js").read_text()
+    """The properties of a typedef in `types.js` and its like."""
+    source = "".join(path.read_text() for path in sorted(STATIC.glob("*types.js")))
     long = re.search(rf"@typedef \{{object\}} {name}\n(.*?)(?=@typedef|\*/)", source, re.DOTALL)
     if long:
         return set(re.findall(r"@property \{.*\} \[?(\w+)", long.group(1)))
@@ -82,11 +82,25 @@ def properties(name: str) -> set[str]:
     return set(re.findall(r"(\w+):", short.group(1)))
 
 
+AUDIT = [
+    view
+    for name, view in vars(audit_views).items()
+    if name.startswith("Audit") and name != "AuditView"
+]
+
+
 @pytest.mark.parametrize(
     "view",
     [
         view
-        for view in (*vars(views).values(), call_views.FileView)
+        for view in (
+            *vars(views).values(),
+            *vars(people_views).values(),
+            *vars(account_views).values(),
+            *AUDIT,
+            call_views.FileView,
+        )
+        if view is not account_views.WordTaken  # operators' alone
         if isinstance(view, type) and issubclass(view, msgspec.Struct) and view is not views.View
     ],
     ids=lambda view: view.__name__,

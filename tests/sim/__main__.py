@@ -27,6 +27,9 @@ def main() -> int:
     parser.add_argument(
         "--planted", action="store_true", help="find each planted fault (or that of --plant)"
     )
+    parser.add_argument(
+        "--proven", action="store_true", help="each planted fault, at the seed that finds it"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object for each seed")
     parser.add_argument("--counts", action="store_true", help="print what ran, and how often")
     options = parser.parse_args()
@@ -34,7 +37,24 @@ def main() -> int:
         os.environ["PYTHONHASHSEED"] = HASHES
         again = [sys.executable, "-m", "tests.sim", *sys.argv[1:]]
         os.execv(sys.executable, again)  # noqa: S606 -- this very program, with its hashes set
+    if options.proven:
+        return prove(options)
     return search(options) if options.planted else run(options)
+
+
+def prove(options: argparse.Namespace) -> int:
+    """Run each planted fault at the seed that is known to find it; 1 when one is not found."""
+    from tests.sim.planted import FOUND, PLANTS
+    from tests.sim.runner import Runner, workshop
+
+    lost = 0
+    with workshop() as folder:
+        runner = Runner(folder)
+        for plant in PLANTS:
+            result = runner.run(FOUND[plant], plant=plant)
+            lost += not result.faults
+            show(result, options)
+    return 1 if lost else 0
 
 
 def search(options: argparse.Namespace) -> int:

@@ -1,14 +1,14 @@
-"""Ten faults put into the core on purpose, one at a time: the simulation must find each.
+"""Faults put into the core on purpose, one at a time: the simulation must find each.
 
 Each changes what real functions do, as a careless edit would. `FOUND` names a seed that
-finds it; the search is `python -m tests.sim --planted`.
+finds it; the search is `python -m tests.sim --planted`. Those that let somebody decide who
+may not stand in `tests.sim.planted_people`.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
-from unittest import mock
 
 from msgspec.structs import replace
 
@@ -24,12 +24,8 @@ from sync.log.facts import HandoverFacts
 from sync.log.kinds import EntryType
 from sync.log.vector import Wanted
 from sync.net.ledger import Kept
-
-Patch = Callable[[ExitStack], None]
-
-
-def _put(stack: ExitStack, target: str, fault: object) -> None:
-    stack.enter_context(mock.patch(target, fault))
+from tests.sim.planted_people import PEOPLE, Patch
+from tests.sim.planted_people import put as _put
 
 
 def _no_swap(stack: ExitStack) -> None:
@@ -158,6 +154,7 @@ def _cut_ignored(stack: ExitStack) -> None:
 
 
 PLANTS: dict[str, Patch] = {
+    **PEOPLE,
     "no compare-and-swap": _no_swap,
     "acknowledged before commit": _acknowledged_early,
     "handed over before commit": _told_early,

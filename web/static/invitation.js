@@ -34,6 +34,20 @@ export function invitedHead(hello) {
  * @param {string} code   of a link that was opened, or nothing
  */
 export function invitationPart(hello, done, code) {
+  const summary = make("summary", { text: "With an invitation" });
+  const fold = make("details", { class: "fold invited" }, summary);
+  const open = () => {
+    if (fold.open && fold.childElementCount === 1) fold.append(invitationForm(hello, done, code));
+  };
+  // Made when it is needed: password managers fill in the first form that they see.
+  fold.addEventListener("toggle", open);
+  fold.open = code !== "";
+  open();
+  return fold;
+}
+
+/** @param {T.Hello} hello @param {(signedIn: T.SignedIn) => void} done @param {string} code */
+function invitationForm(hello, done, code) {
   const typed = field(
     "Code of the invitation",
     { name: "invitation", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", maxlength: "64" },
@@ -54,8 +68,5 @@ export function invitationPart(hello, done, code) {
     const passphrase = readPassphrase(fields);
     done(await wire.signInInvitation(typed.input.value.trim(), name.input.value.trim(), passphrase));
   });
-  form.add(typed.element, name.element, account, fields.first.element, fields.second.element);
-  const fold = make("details", { class: "fold invited" }, make("summary", { text: "With an invitation" }), form.element);
-  fold.open = code !== "";
-  return fold;
+  return form.add(typed.element, name.element, account, fields.first.element, fields.second.element).element;
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as P from "./people-types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
 import { attentionWords } from "./attention-panel.js";
@@ -20,6 +21,8 @@ export class Notices {
     this.drawn = "";
     /** @type {T.SignIn[]} */
     this.signIns = [];
+    /** @type {P.ConsentRow[]} */
+    this.consents = [];
     this.newVersion = "";
     this.invited = false;
     /** @type {T.AskView[]} */
@@ -34,6 +37,12 @@ export class Notices {
   /** @param {T.SignIn[]} wishes */
   showSignIns(wishes) {
     this.signIns = wishes.filter((wish) => wish.state === "waiting");
+    this.inbox.changed();
+  }
+
+  /** @param {P.ConsentRow[]} consents */
+  showConsents(consents) {
+    this.consents = consents.filter((one) => one.yours);
     this.inbox.changed();
   }
 
@@ -61,7 +70,7 @@ export class Notices {
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
       banners, account, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns,
-      this.newVersion, this.inbox.attention, this.invited,
+      this.newVersion, this.inbox.attention, this.invited, this.consents,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
@@ -80,6 +89,9 @@ export class Notices {
       const [first] = this.signIns;
       const where = first && first.machine !== this.inbox.node?.machine.name ? ` on ${first.machine}` : "";
       rows.push(notice("act", `A new place${where} wants to sign in as you.`, "Type its digits", "#places"));
+    }
+    for (const { by, machine } of this.consents) {
+      rows.push(notice("act", `${by} says that ${machine.name} is a machine of yours.`, "Say whether it is", "#people"));
     }
     if (this.invited) {
       const who = this.inbox.me?.name ?? "someone";

@@ -54,6 +54,7 @@ CONDITIONS = [
     *(f'arguments = {{ x = "{glob}" }}\n' for glob in ("git*", "*push*", "/a/*", "?")),
     *("equals = { x = 'ls' }\n", "equals = { y = 5 }\n"),
     *('path = { x = "/a/**" }\n', 'path = { x = "**/b" }\n', 'host = { x = ["*.b", "a.b"] }\n'),
+    *('cwd = "/a/**"\n', 'cwd = "/b"\n', "others = []\n", 'others = ["y"]\n'),
     *('shell = { x = "git push" }\n', 'shell = { x = ["ls", "git"] }\n', 'shell = { y = "ls" }\n'),
 ]
 VALUES = [
