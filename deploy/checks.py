@@ -24,9 +24,10 @@ PARTS = ("architecture", "node", "sim", "sync", "web")
 """Folders of tests of parts; the others drive whole nodes, once the parts are seen to hold."""
 WORKERS = 4
 """Files of parts at once, at most: more gains little, and each takes memory."""
-FLEETS = 2
+FLEETS = 3
 """Files of the whole at once, at most: each starts several nodes and waits for them most of the
-time, but for so long only as a node under load may take."""
+time (two at once leave half of two cores idle), but for so long only as a node under load may
+take."""
 PROGRAMS = {
     # what is looked for: (the first of these on PATH, the packages that bring it)
     "a browser": (
@@ -193,7 +194,7 @@ def run_tests(tally: Tally, options: argparse.Namespace) -> None:
     if parts:
         pytest(tally, "tests of parts", [*parts, *common, "-n", str(min(WORKERS, cores))])
     if whole:
-        pytest(tally, "tests of the whole", [*whole, *common, "-n", str(min(FLEETS, cores))])
+        pytest(tally, "tests of the whole", [*whole, *common, "-n", str(min(FLEETS, cores + 1))])
 
 
 def pytest(tally: Tally, name: str, arguments: list[str]) -> None:

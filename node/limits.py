@@ -123,6 +123,9 @@ EVENT_BEAT_S: Final = 2.0
 RULES_BYTES: Final = 64 * 1024
 """A rules file is read by a person before it is put into force."""
 
+RULES_HISTORY: Final = 100
+"""Versions of the rules that a history lists; older ones are found by their name."""
+
 RULES: Final = 1_000
 """Each call is held against every rule; this many still take well below a millisecond."""
 
@@ -258,3 +261,33 @@ may ask: a machine that is up is linked in a second or two, and a starter waits 
 
 BACKUP_MANIFEST_BYTES: Final = 64 * 1024 * 1024
 """Names and hashes of some 400,000 blobs; a length beyond it is no list of ours."""
+
+MESSAGES_PER_MINUTE: Final = 30
+"""Of one session: two agents that thank each other for ever are stopped before they cost much."""
+
+MESSAGES_UNREAD: Final = 100
+"""From one agent to another that nobody acknowledged: more is not read, it is piled up."""
+
+INBOX_SHOWN: Final = 20
+"""Messages in one reply: a burst is read at once, and what is left is counted."""
+
+INBOX_COUNTED: Final = 1_000
+"""Messages that are looked through for one inbox: whoever has more has lost count long before."""
+
+INBOX_CHARACTERS: Final = 40_000
+"""Of words in one reply: some 10,000 tokens, below what hosts cut off. One message always fits."""
+
+INBOX_WAIT_MAX_S: Final = 24 * 3_600.0
+"""A command that waits for a message; it may call again."""
+
+MESSAGES_SHOWN: Final = 200
+"""In one list on the page or of a shell; older ones are asked for by thread."""
+
+MESSAGE_LEASE_MS: Final = 10 * 60_000
+"""How long a message that was handed to a session is kept from the next one: as an answer is."""
+
+SEAT_HEARD_MS: Final = 30 * 86_400_000
+"""Who was not heard of for a month is not among `everyone`; by name it can be written to."""
+
+NONCE_BYTES: Final = 12
+"""Of the marks around a message: nobody guesses them, and they cost few tokens."""

@@ -43,7 +43,6 @@ from node.fleet.network import Network
 from node.fleet.pairing import Pairings
 from node.fleet.sight import LinkSight, Ways
 from node.founding import Opened, open_store
-from node.gate.checker import check
 from node.gate.claude import handle
 from node.store import exchange, hold
 from node.store.blobs import Blobs
@@ -318,7 +317,7 @@ class Node:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, stop.set)
         port = self.settings.web_port
-        page = PageListener(make_app(self.person_desk, port=port, check_rules=check), port)
+        page = PageListener(make_app(self.person_desk, port=port), port)
         sweeper: asyncio.Task[None] | None = None
         try:
             await self.settle()

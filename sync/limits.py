@@ -170,6 +170,9 @@ BEYOND_FORK: Final = 1_000
 lowest by number and hash. Copies are found out within days; whoever has the key of a log can
 write any number, and every node must end up with the same ones."""
 
+TESTIFIED_EARLY: Final = 64
+"""Authors of whom a peer says what it keeps from beyond a fork that is not known here yet."""
+
 FRAME_BYTES: Final = 1024 * 1024
 """One message of a link: a batch worth a round trip, and little to hold for each peer."""
 
@@ -282,3 +285,12 @@ SUBSCRIPTIONS: Final = 200
 
 MUTE_MAX_MS: Final = 31 * DAY_MS
 """The longest mute: it ends by itself while one still remembers it."""
+
+MESSAGE_CHARACTERS: Final = 16_000
+"""Words from one agent to another: they are read whole, and cost the reader as many tokens."""
+
+MESSAGE_RECIPIENTS: Final = 32
+"""Whom one message names: with long names they stay below `FACTS_BYTES`."""
+
+RECEIPT_MESSAGES: Final = 64
+"""Messages one receipt speaks of: a burst is one entry, not one for each."""

@@ -8,6 +8,7 @@ from sync.errors import AskmeshError, CallerError, NotFound, PairingFailed, TooL
 from web.accounts import AccountRoutes
 from web.asks import AskRoutes
 from web.attention import AttentionRoutes
+from web.audit import AuditRoutes
 from web.desk import NodeDesk
 from web.door import Door
 from web.errors import WrongMethod
@@ -20,17 +21,16 @@ from web.machines import MachineRoutes
 from web.people import PeopleRoutes
 from web.replies import ROUTE, Handler, refuse
 from web.routes import ROUTES
-from web.rules import Check, RulesRoutes
+from web.rules import RulesRoutes
 from web.sign_in import SignInRoutes
 from web.static_files import StaticFiles
+from web.talks import TalkRoutes
 from web.together import TogetherRoutes
 
 _USUAL_PACE: Final = Pace()
 
 
-def make_app(
-    desk: NodeDesk, *, port: int, check_rules: Check, pace: Pace = _USUAL_PACE
-) -> web.Application:
+def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Application:
     """Return the page's application; `web.listener` serves it on loopback at `port`."""
     door = Door(desk, port)
     events = EventRoutes(desk, pace)
@@ -41,11 +41,13 @@ def make_app(
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
+        **TalkRoutes(desk).handlers(),
         **events.handlers(),
-        **RulesRoutes(desk, check_rules).handlers(),
+        **RulesRoutes(desk).handlers(),
         **AccountRoutes(desk).handlers(),
         **MachineRoutes(desk, door.cookie).handlers(),
         **PeopleRoutes(desk).handlers(),
+        **AuditRoutes(desk).handlers(),
     }
     application = web.Application(
         client_max_size=max(ANSWER_BODY_BYTES, RULES_BODY_BYTES, VOTES_BODY_BYTES),

@@ -11,7 +11,10 @@ import msgspec
 from sync.errors import Conflict
 from web.account_views import StandingView, WordTaken
 from web.attention_desk import AttentionDesk
+from web.audit_desk import AuditDesk
 from web.people_desk import PeopleDesk
+from web.rules_desk import RulesDesk
+from web.talk_desk import TalkDesk
 from web.together_desk import TogetherDesk
 from web.views import (
     AskDetail,
@@ -25,7 +28,6 @@ from web.views import (
     Offer,
     PairingView,
     PrivacyLine,
-    RulesView,
     SessionRow,
     State,
     VoteReceipt,
@@ -243,16 +245,6 @@ class Desk(Protocol):
         """Have every word on an ask erased on all machines, for good. Owners only."""
         ...
 
-    async def rules(self, viewer: Viewer) -> RulesView | None:
-        """The rules in force."""
-        ...
-
-    async def apply_rules(
-        self, viewer: Viewer, *, name: str, source: str, replaces: str | None
-    ) -> RulesView:
-        """Put rules into force. `replaces` is the version the person saw in force."""
-        ...
-
 
 class MachinesDesk(Protocol):
     """The node, as far as persons act on machines. Persons only, like `Desk`."""
@@ -378,5 +370,16 @@ class AccountsDesk(Protocol):
         ...
 
 
-class NodeDesk(Desk, MachinesDesk, PeopleDesk, AccountsDesk, AttentionDesk, TogetherDesk, Protocol):
+class NodeDesk(
+    Desk,
+    MachinesDesk,
+    PeopleDesk,
+    AccountsDesk,
+    AttentionDesk,
+    TogetherDesk,
+    AuditDesk,
+    RulesDesk,
+    TalkDesk,
+    Protocol,
+):
     """The node, as far as the page goes: what `web.app` serves."""

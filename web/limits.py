@@ -41,6 +41,9 @@ VOTES_TOGETHER: Final = 50
 VOTES_BODY_BYTES: Final = 1024 * 1024
 """Fifty answers with the reasons people type into them; whoever writes more sends fewer."""
 
+RULE_DAYS: Final = 365
+"""The most days that a rule made of a decision may hold; what is to hold longer has no end."""
+
 RULES_BODY_BYTES: Final = 512 * 1024
 """A rules file of 64 KiB as JSON, every byte escaped, and some room."""
 
@@ -91,3 +94,30 @@ ADDRESS_CHARACTERS: Final = 300
 
 SINCE_DIGITS: Final = 15
 """A change a microsecond for thirty years; and a browser still counts it exactly."""
+
+TALK_RECIPIENTS: Final = 32
+"""Whom one message goes to; `sync.limits` has the same and the last word."""
+
+TALK_ADDRESS_CHARACTERS: Final = 129
+"""An agent, an @ and a machine, of 64 characters each."""
+
+TALK_PROJECT_CHARACTERS: Final = 300
+"""A project's id; `sync.limits` has the same and the last word."""
+
+AUDIT_LINES: Final = 50
+"""Lines of an audit in one reply: what a person reads at a time, checked in a tenth of a second."""
+
+AUDIT_LINES_MOST: Final = 200
+"""The most one reply takes, for who reads all of it: a few hundred signatures each."""
+
+AUDIT_VOTES: Final = 20
+"""Votes shown of one ask; nobody gives more, but a hostile machine can sign thousands."""
+
+AUDIT_CHARACTERS: Final = 1_000
+"""Of each text in an audit; `askmesh show` has the whole."""
+
+AUDIT_WORD_CHARACTERS: Final = 200
+"""Of each thing an audit is asked for: names are shorter, and so are places in it."""
+
+AUDIT_STARS: Final = 2
+"""`*` in a pattern of agents: with more of them, one pattern could keep a reader busy for hours."""

@@ -22,7 +22,6 @@ from web.views import (
     Offer,
     PairingView,
     PrivacyLine,
-    RulesView,
     SessionRow,
 )
 
@@ -87,21 +86,6 @@ class Mark(Taken, frozen=True, kw_only=True):
     """Whether a note or a result counts as read."""
 
     read: bool
-
-
-class RulesSource(Taken, frozen=True, kw_only=True):
-    """The text of a rules file."""
-
-    source: str
-
-
-class NewRules(Taken, frozen=True, kw_only=True):
-    """A rules file to put into force in place of the version `replaces`."""
-
-    name: Name
-    source: str
-    replaces: str | None
-    """The version the person saw in force; null when there was none."""
 
 
 class Joining(Taken, frozen=True, kw_only=True):
@@ -227,27 +211,6 @@ class Marked(Given, frozen=True, kw_only=True):
     """The ask, note or result as it stands now."""
 
     ask: AskView
-
-
-class RulesInForce(Given, frozen=True, kw_only=True):
-    """The rules in force; null when none were ever applied."""
-
-    rules: RulesView | None
-
-
-class RuleProblem(Given, frozen=True, kw_only=True):
-    """What is wrong in a rules file."""
-
-    line: int
-    reason: str
-    fix: str
-
-
-class RulesChecked(Given, frozen=True, kw_only=True):
-    """Whether a rules file could be put into force."""
-
-    ok: bool
-    errors: list[RuleProblem]
 
 
 class ShownCode(Given, frozen=True, kw_only=True):

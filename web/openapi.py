@@ -81,6 +81,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         found.append(
             {"name": "since", "in": "query", "required": True, "schema": {"type": "integer"}}
         )
+    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in route.query]
     if route.method != "GET":
         found.append(CHANGE)
     return found

@@ -22,6 +22,12 @@ class PersonRow(View, frozen=True, kw_only=True):
     """What the viewer may make of them now."""
     removable: bool
     """Whether the viewer may remove them."""
+    last_owner: bool
+    """The only owner who has a machine: neither changed nor removed, as a fleet needs one."""
+    places: int | None
+    """Where they are signed in on this machine; null: the viewer may not know."""
+    used: int | None
+    """When one of these was last used."""
 
 
 class ConsentRow(View, frozen=True, kw_only=True):

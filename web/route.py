@@ -40,3 +40,5 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """One record, or several of which one comes; none: a file or a stream."""
     status: int = 200
     media: str = "application/json"
+    query: tuple[str, ...] = ()
+    """What may stand behind the `?`; all of it may be left out."""

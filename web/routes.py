@@ -8,11 +8,14 @@ from typing import Final
 from web import messages
 from web.account_routes import ACCOUNTS
 from web.attention_routes import ATTENTION
+from web.audit_routes import AUDIT
 from web.desk import Ballot, Erasing
-from web.limits import ANSWER_BODY_BYTES, RULES_BODY_BYTES
+from web.limits import ANSWER_BODY_BYTES
 from web.machine_routes import MACHINES
 from web.people_routes import PEOPLE
 from web.route import Access, Route
+from web.rules_routes import RULES
+from web.talk_routes import TALKS
 from web.together_routes import TOGETHER
 from web.views import (
     AskDetail,
@@ -212,46 +215,18 @@ _ASKS: Final = (
     ),
 )
 
-_RULES: Final = (
-    Route(
-        name="rules",
-        method="GET",
-        path="/api/rules",
-        summary="The rules in force.",
-        gives=(messages.RulesInForce,),
-    ),
-    Route(
-        name="check_rules",
-        method="POST",
-        path="/api/rules/check",
-        summary="Check a rules file; changes nothing.",
-        takes=messages.RulesSource,
-        body_bytes=RULES_BODY_BYTES,
-        gives=(messages.RulesChecked,),
-    ),
-    Route(
-        name="apply_rules",
-        method="PUT",
-        path="/api/rules",
-        summary="Put a rules file into force.",
-        grants=True,
-        takes=messages.NewRules,
-        body_bytes=RULES_BODY_BYTES,
-        gives=(messages.RulesInForce,),
-    ),
-)
-
-
 ROUTES: Final = (
     *_PAGE,
     *_SIGN_IN,
     *_ASKS,
     *TOGETHER,
     *ATTENTION,
-    *_RULES,
+    *RULES,
+    *TALKS,
     *ACCOUNTS,
     *MACHINES,
     *PEOPLE,
+    *AUDIT,
 )
 
 ANSWERING_AND_GRANTING: Final = tuple(route for route in ROUTES if route.grants)

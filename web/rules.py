@@ -1,30 +1,35 @@
 """Routes of the gate's rules."""
 
-import asyncio
-from collections.abc import Callable
-from typing import Any
+import re
+from typing import Final
 
-import msgspec
 from aiohttp import web
 
-from web.desk import Desk
-from web.messages import NewRules, RuleProblem, RulesChecked, RulesInForce, RulesSource
+from sync.errors import NotFound
+from web.asks import ask_id
+from web.desk import NodeDesk
 from web.replies import VIEWER, Handler, body, carried_through, reply
+from web.rules_messages import NewRules, Proposed, RulesInForce, RulesSource, Wanted
 
-Check = Callable[[str], list[dict[str, Any]]]
-"""Return every problem of a rules file as `{line, reason, fix}`."""
+_VERSION: Final = re.compile(r"[0-9a-f]{4,64}")
 
 
 class RulesRoutes:
-    """Reading, checking and applying rules."""
+    """Reading, checking, proposing and applying rules."""
 
-    def __init__(self, desk: Desk, check: Check) -> None:
+    def __init__(self, desk: NodeDesk) -> None:
         self._desk = desk
-        self._check = check
 
     def handlers(self) -> dict[str, Handler]:
         """The handlers by the names of their routes."""
-        return {"rules": self.show, "check_rules": self.check, "apply_rules": self.apply}
+        return {
+            "rules": self.show,
+            "check_rules": self.check,
+            "apply_rules": self.apply,
+            "rules_history": self.history,
+            "rules_version": self.version,
+            "propose_rule": self.propose,
+        }
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Reply the rules in force."""
@@ -33,9 +38,7 @@ class RulesRoutes:
     async def check(self, request: web.Request) -> web.StreamResponse:
         """Check a file without putting it into force."""
         source = (await body(request, RulesSource)).source
-        found = await asyncio.to_thread(self._check, source)
-        problems = msgspec.convert(found, list[RuleProblem])
-        return reply(RulesChecked(ok=not problems, errors=problems))
+        return reply(await self._desk.check_rules(request[VIEWER], source))
 
     async def apply(self, request: web.Request) -> web.StreamResponse:
         """Put a file into force."""
@@ -44,3 +47,23 @@ class RulesRoutes:
             request[VIEWER], name=wanted.name, source=wanted.source, replaces=wanted.replaces
         )
         return reply(RulesInForce(rules=await carried_through(applied)))
+
+    async def history(self, request: web.Request) -> web.StreamResponse:
+        """Reply the versions there were."""
+        return reply(await self._desk.rules_history(request[VIEWER]))
+
+    async def version(self, request: web.Request) -> web.StreamResponse:
+        """Reply one version with its text."""
+        version = request.match_info["id"]
+        if _VERSION.fullmatch(version) is None:
+            raise NotFound(
+                f"{version!r:.80} is no version of the rules.",
+                hint="A version is named by 4 or more of its hexadecimal characters.",
+            )
+        return reply(await self._desk.rules_version(request[VIEWER], version))
+
+    async def propose(self, request: web.Request) -> web.StreamResponse:
+        """Reply a rule made of a decision."""
+        wanted = await body(request, Wanted)
+        proposal = await self._desk.propose_rule(request[VIEWER], ask_id(request), wanted)
+        return reply(Proposed(proposal=proposal))

@@ -5,7 +5,9 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-SERVED: Final = ("texts.py", "tools_ask.py", "tools_follow.py", "tools_self.py", "server.py")
+SERVED: Final = (
+    "texts.py", "tools_ask.py", "tools_follow.py", "tools_self.py", "tools_message.py", "server.py",
+)  # fmt: skip
 """Where the words stand that are served to agents."""
 DIGITS: Final = 8
 """Of the hash in hex: enough to tell the few versions apart that one fleet sees."""

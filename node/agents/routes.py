@@ -3,7 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 from aiohttp import web
@@ -11,14 +11,14 @@ from aiohttp import web
 from node.agents.asker import asker_over_http
 from node.agents.asking import raise_and_wait
 from node.agents.events import send_events
+from node.agents.message_routes import MessageRoutes
 from node.agents.peer import peer_of
+from node.agents.posts import Post, as_record
 from node.desk.protocols import Agents
 from node.desk.requests import Asker, Flag, Request
 from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S
 from sync.errors import AskmeshError, Invalid
 from sync.limits import KEY_CHARACTERS
-
-Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 
 class Hook(Protocol):
@@ -115,18 +115,6 @@ class NoArguments(Request, frozen=True, kw_only=True):
     """Of `whoami` and `heard`."""
 
 
-class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """One POST as read: who, under which request id, and what for."""
-
-    who: Asker
-    request: str
-    raw: dict[str, Any]
-
-    def read(self, record: type[Arguments]) -> Arguments:
-        """The arguments as a record. Raises `Invalid`."""
-        return as_record(self.raw, record)
-
-
 class AgentRoutes:
     """The routes, bound to the desk."""
 
@@ -152,6 +140,7 @@ class AgentRoutes:
             "show": self._show,
             "report": self._report,
             "heard": self._heard,
+            **MessageRoutes(self._agents, self._waiting).posts(),
         }
         return [
             *(web.post(f"/agent/{name}", posted(run)) for name, run in posts.items()),
@@ -297,14 +286,6 @@ async def as_object(request: web.Request) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid("The body must be a JSON object.")
     return value
-
-
-def as_record(value: dict[str, Any], record: type[Arguments]) -> Arguments:
-    """An object as a record. Raises `Invalid` with what is wrong in it."""
-    try:
-        return msgspec.convert(value, record)
-    except msgspec.ValidationError as error:
-        raise Invalid(f"The request is not as it must be: {error}.") from error
 
 
 def reply(value: object) -> web.Response:

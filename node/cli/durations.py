@@ -1,6 +1,8 @@
 """Spans of time, as people type and read them."""
 
 import re
+import time
+from datetime import datetime, timedelta
 from typing import Final
 
 import click
@@ -26,6 +28,35 @@ class Duration(click.ParamType[float]):
             form = "Write for example 90s, 15m, 24h or 7d."
             self.fail(f"{value!r} is no duration. {form}", param, ctx)
         return sum(float(number) * UNITS[unit] for number, unit in _PART.findall(value))
+
+
+class Moment(click.ParamType[int]):
+    """`2026-12-01`, `2026-12-01T10:30` (`Z` or an offset may follow), or a span ago: `7d`.
+
+    Unix milliseconds; a usage error for anything else. `end`: a day means its end.
+    """
+
+    name = "time"
+
+    def __init__(self, *, end: bool = False) -> None:
+        self._end = end
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The moment, by the clock and in the zone of this machine."""
+        if isinstance(value, int):
+            return value
+        text = str(value)
+        try:
+            if _FORM.fullmatch(text):
+                return round(1_000 * (time.time() - Duration().convert(text, param, ctx)))
+            then = datetime.fromisoformat(text)
+            if self._end and len(text) <= len("2026-12-01"):
+                then += timedelta(days=1)
+            return round(then.timestamp() * 1_000)
+        except (ValueError, OverflowError, OSError):
+            self.fail(f"{text!r} is no time. Write 2026-12-01, 2026-12-01T10:30 or 7d.", param, ctx)
 
 
 def span(milliseconds: int) -> str:

@@ -1,7 +1,10 @@
 """`askmesh rules explain`: which rule a call meets, and why none before it."""
 
 import json
+import os
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,10 +18,14 @@ from sync.decide.visible import visible_line
 from sync.limits import BLOB_BYTES
 
 if TYPE_CHECKING:
-    from node.gate.explain import Explanation
+    from node.gate.law import Law
     from node.gate.rules import Rules
 
 SOURCE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+ELSEWHERE: Final = (
+    "The call was made on another machine: what a .askmesh.toml of its folder there says is not"
+    " in this."
+)
 SIGN: Final = {"no": "-", "unsure": "?", "yes": "*"}
 
 
@@ -29,6 +36,8 @@ class Call(NamedTuple):
     arguments: object
     cwd: str | None
     agents: tuple[str, ...]
+    here: bool = True
+    """Whether its folder is one of this machine."""
 
 
 @click.command(short_help="Say which rule a call meets, and why.")
@@ -55,6 +64,8 @@ def explain(
 ) -> None:
     """Say which rule a call meets, why none before it does, and what would happen.
 
+    The .askmesh.toml of the call's folder and of the repository around it counts as well.
+
     The call is given by options, as JSON on standard input (`-`: tool, arguments, cwd,
     agents, or what Claude Code gives its hooks), or by the id of an ASK. Changes nothing.
 
@@ -70,17 +81,30 @@ def explain(
     if call is None or file is None:
         with Terminal() as terminal, signed_in(place, terminal) as page:
             if call is None:
-                call = _of_ask(page.get(f"asks/{ask}"), agent)
+                here = page.get("state")["node"]["machine"]["id"]
+                call = _of_ask(page.get(f"asks/{ask}"), agent, here)
             rules = _in_force(page.get("rules")["rules"]) if file is None else _of_file(file)
     else:
         rules = _of_file(file)
-    _tell(call, rules, as_json=as_json)
+    own = None if file is None else file.name
+    _tell(call, _law(rules, call, own=own), as_json=as_json)
 
 
-def _tell(call: Call, rules: "Rules", *, as_json: bool) -> None:
+def _law(rules: "Rules", call: Call, *, own: str | None) -> "Law":
+    """These rules, and those of the repository in which the call is made."""
+    from node.gate.law import Law
+    from node.gate.repository import FILE, around
+
+    # A repository's own file, given as the rules to explain, does not stand over itself.
+    looks = call.here and call.cwd is not None and own != FILE
+    repository = around(os.path.realpath(call.cwd or "")) if looks else ()
+    return Law(account=rules, repository=repository, now=time.time_ns() // 1_000_000)
+
+
+def _tell(call: Call, law: "Law", *, as_json: bool) -> None:
     from node.gate import explain as gate
 
-    found = gate.explain(rules, call.tool, call.arguments, call.cwd, agents=call.agents)
+    found = gate.explain(law, call.tool, call.arguments, call.cwd, agents=call.agents)
     told = gate.as_json(found)
     if as_json:
         print_json(told)
@@ -89,12 +113,9 @@ def _tell(call: Call, rules: "Rules", *, as_json: bool) -> None:
         name = f" [{step['agent']}]" if step["agent"] and len(call.agents) > 1 else ""
         line = f"{SIGN[step['matches']]} {step['file']}:{step['line']} {step['rule']}{name}"
         click.echo(visible_line(f"{line}: {step['why']}"))
-    click.echo(visible_line(_headline(found)))
-
-
-def _headline(found: "Explanation") -> str:
-    rule = "" if found.match is None else f"`{found.match.rule}` says {found.match.action}. "
-    return rule + found.outcome
+    click.echo(visible_line(f"{found.headline} {found.outcome}".strip()))
+    if not call.here:
+        click.echo(ELSEWHERE)
 
 
 def _arguments(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -142,7 +163,7 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _of_ask(view: dict[str, Any], agents: tuple[str, ...]) -> Call:
+def _of_ask(view: dict[str, Any], agents: tuple[str, ...], here: str) -> Call:
     """The exact call of an approval."""
     call = view.get("call")
     if not isinstance(call, dict) or "tool" not in call:
@@ -152,7 +173,8 @@ def _of_ask(view: dict[str, Any], agents: tuple[str, ...]) -> Call:
             code="no_call",
         )
     names = agents or tuple(filter(None, [view["ask"].get("agent")]))
-    return Call(call["tool"], call.get("arguments"), call.get("cwd"), names)
+    local = view["ask"]["machine"]["id"] == here
+    return Call(call["tool"], call.get("arguments"), call.get("cwd"), names, local)
 
 
 def _in_force(view: dict[str, Any] | None) -> "Rules":
@@ -162,14 +184,16 @@ def _in_force(view: dict[str, Any] | None) -> "Rules":
     if view is None:
         return EMPTY
     try:
-        return parse(view["source"], view["name"])
+        first, *others = (
+            parse(each["source"], each["name"]) for each in view.get("siblings") or [view]
+        )
     except RulesRefused as error:
         raise Stop(
-            "The rules in force are several versions that were applied at the same time, or were"
-            " written for another askmesh.",
-            hint="Explain one by its file: --file FILE.",
+            "The rules in force were written for another askmesh, so here every call is refused.",
+            hint="Update askmesh on this machine, or explain a file: --file FILE.",
             code=error.code,
         ) from error
+    return replace(first, siblings=tuple(others))
 
 
 def _of_file(file: Path) -> "Rules":

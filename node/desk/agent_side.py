@@ -2,14 +2,17 @@
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from node.desk.agents import AgentDesk
 from node.desk.context import Context
+from node.desk.mailbox import Mailbox
+from node.desk.message_records import Acknowledged, Inbox, Sending, Sent
 from node.desk.needless import report
+from node.desk.protocols import Progress
 from node.desk.reading import Reading
 from node.desk.requests import Asker
 from node.desk.sessions import SessionBook
@@ -35,9 +38,36 @@ class AgentSide(AgentDesk):
         privacy: Callable[[sqlite3.Connection], list[PrivacyLine]],
     ) -> None:
         super().__init__(context, book, reading.rules)
+        self.mailbox = Mailbox(context, book)
         self._reading = reading
         self._facts = facts
         self._privacy = privacy
+
+    async def send(self, who: Asker, wanted: Sending, *, request: str) -> Sent:
+        """Record a message."""
+        return await self.mailbox.send(who, wanted, request=request)
+
+    async def inbox(
+        self,
+        who: Asker,
+        *,
+        sent: bool,
+        thread: str | None,
+        wait_s: float,
+        progress: Progress | None,
+    ) -> Inbox:
+        """What waits for the caller."""
+        return await self.mailbox.inbox(
+            who, sent=sent, thread=thread, wait_s=wait_s, progress=progress
+        )
+
+    async def hand(self, who: Asker, *, most: int) -> Inbox:
+        """Give the caller what waits."""
+        return await self.mailbox.hand(who, most=most)
+
+    async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
+        """Say that messages are over."""
+        return await self.mailbox.ack(who, ids)
 
     async def listing(
         self,

@@ -10,7 +10,7 @@ from node.desk.answer import answer_of, flagged_of, state_of
 from node.desk.call_content import content_of
 from node.desk.closing import close, expire_if_due, resolve
 from node.desk.context import Context
-from node.desk.judging import judge
+from node.desk.judging import Judged, check_still, judge
 from node.desk.protocols import Progress
 from node.desk.raising import (
     CallContent,
@@ -32,17 +32,19 @@ from node.desk.requests import (
 )
 from node.desk.requests import Kind as KindName
 from node.desk.rows import AskRow, find
+from node.desk.ruled import check_not_refused, under
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import SessionBook, hear
 from node.desk.taking import Taking
 from node.desk.votes import allows
 from node.gate.call import make_call
+from node.gate.rules import Rules
 from node.limits import PROGRESS_EVERY_S
 from node.store.transaction import Transaction
 from node.store.writer import Job, Result
 from sync import limits
 from sync.decide.ask import AskState, Kind, Outcome, check_words
-from sync.errors import Conflict, Invalid, NotAllowed, TooMany
+from sync.errors import Conflict, Invalid, NotAllowed
 from sync.log.facts import FinalText, Option
 
 
@@ -57,35 +59,41 @@ class AgentDesk:
         self.pace = Pace(context.limits, asyncio.get_running_loop().time)
 
     async def flag(self, who: Asker, flag: Flag, *, request: str) -> Flagged:
-        """Record an ask, or return the one already open or recorded under the key."""
-        ask = await self._checked(who, flag)
+        """Record an ask, or return the one already open or recorded under the key.
+
+        Where a rule asks about its call, that rule says who must allow it.
+        """
         stored = name("flag", who.session, request)
         heard = self.book.due(who, self.context.clock.now())
-        paced = False
-        try:
-            self.pace.check(who.session)
-        except TooMany:
+
+        async def flagged(rules: Rules) -> Flagged:
+            ask, judged = await self._checked(who, flag, rules)
             # A retry of what is recorded already is answered even so.
-            paced = True
+            paced = self.pace.over(who.session)
 
-        def job(transaction: Transaction) -> Flagged:
-            found = recall(transaction, stored, Flagged)
-            if found is not None:
-                check_same(transaction.connection, found.full_id, ask)
-                return found
-            known = earlier(transaction.connection, who.session, ask)
-            if known is None and paced:
-                self.pace.check(who.session)
-            row = known or record(transaction, who, ask, self.context.limits)
-            if heard:
-                hear(transaction, who)
-            reply = flagged_of(
-                self.context, transaction.connection, row, already_open=known is not None
-            )
-            remember(transaction, stored, reply, row.id)
-            return reply
+            def job(transaction: Transaction) -> Flagged:
+                found = recall(transaction, stored, Flagged)
+                if found is not None:
+                    check_same(transaction.connection, found.full_id, ask)
+                    return found
+                known = earlier(transaction.connection, who.session, ask)
+                if known is None:
+                    if paced:
+                        self.pace.check(who.session)
+                    if judged is not None:
+                        check_still(transaction, judged, who)
+                        check_not_refused(judged.ruled)
+                row = known or record(transaction, who, ask, self.context.limits)
+                if heard:
+                    hear(transaction, who)
+                again = known is not None
+                reply = flagged_of(self.context, transaction.connection, row, already_open=again)
+                remember(transaction, stored, reply, row.id)
+                return reply
 
-        return await self._run("flag", who, job)
+            return await self._run("flag", who, job)
+
+        return await self._rules.decide(flagged)
 
     async def await_answer(
         self, who: Asker, ask_id: str, *, wait_s: float, request: str, progress: Progress | None
@@ -230,10 +238,11 @@ class AgentDesk:
         await self.heard(who)
         return await self.context.reader.run(read)
 
-    async def _checked(self, who: Asker, flag: Flag) -> NewAsk:
+    async def _checked(self, who: Asker, flag: Flag, rules: Rules) -> tuple[NewAsk, Judged | None]:
         call: CallContent | None = None
+        judged: Judged | None = None
         if flag.call is not None:
-            call = await self._call(who, flag)
+            call, judged = await self._call(who, flag, rules)
         ask = NewAsk(
             kind=Kind(flag.kind),
             title=flag.title,
@@ -247,10 +256,11 @@ class AgentDesk:
             key=flag.key,
             call=call,
         )
+        ask = ask if judged is None else under(ask, judged.ruled)
         check(ask)
-        return ask
+        return ask, judged
 
-    async def _call(self, who: Asker, flag: Flag) -> CallContent:
+    async def _call(self, who: Asker, flag: Flag, rules: Rules) -> tuple[CallContent, Judged]:
         given = flag.call
         if flag.kind != Kind.APPROVAL.value:
             raise Invalid(f"A {flag.kind} has no call.", hint="Use kind 'approval'.")
@@ -266,9 +276,9 @@ class AgentDesk:
         made = await asyncio.to_thread(
             make_call, given["tool"], given.get("arguments", {}), who.cwd
         )
-        rules = await self._rules.in_force()
-        match = (await judge(self.context, rules, who, made)).ruled.match
-        return await content_of(self.context, made, match.hide if match else ())
+        judged = await judge(self.context, rules, who, made)
+        match = judged.ruled.match
+        return await content_of(self.context, made, match.hide if match else ()), judged
 
     async def _closed(
         self, row: AskRow, who: Asker, wait_s: float, progress: Progress | None

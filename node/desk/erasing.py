@@ -11,7 +11,7 @@ from node.backup.private import COPY, sweep
 from node.desk import persons
 from node.desk.closing import close, void
 from node.desk.context import Context
-from node.desk.rows import AskRow, find, select
+from node.desk.rows import find, select
 from node.desk.views import Looking
 from node.store import erasing, exchange
 from node.store.transaction import Transaction
@@ -42,14 +42,14 @@ async def redact(context: Context, viewer: Viewer, ask_id: str, wanted: Erasing)
 
     def job(transaction: Transaction) -> AskView:
         row = find(transaction.connection, ask_id)
-        _check(transaction, viewer)
+        check_may(transaction, viewer)
         if wanted.confirm.strip().lower() not in (row.id, context.short(row.id)):
             raise Invalid(
                 f"{wanted.confirm[:80]!r} is not the id of this ask, so nothing was erased.",
                 hint=f"Type {context.short(row.id)} to have its text erased.",
             )
         if erasing.redacted(transaction.connection, row.id) is None:
-            _say(transaction, row, viewer, wanted.reason)
+            say(transaction, row.id, viewer, wanted.reason)
             close_erased(transaction)
             transaction.change("ask", row.id)
         looking = Looking(context, transaction.connection, viewer.person)
@@ -60,7 +60,8 @@ async def redact(context: Context, viewer: Viewer, ask_id: str, wanted: Erasing)
     return view
 
 
-def _check(transaction: Transaction, viewer: Viewer) -> None:
+def check_may(transaction: Transaction, viewer: Viewer) -> None:
+    """Refuse who may not have words erased. Raises `NotAllowed`."""
     person = persons.everyone(transaction.connection).get(viewer.person)
     if not may(person, Act.ERASE):
         raise NotAllowed("Only an owner can have a text erased.", hint="Ask an owner of the fleet.")
@@ -71,23 +72,24 @@ def _check(transaction: Transaction, viewer: Viewer) -> None:
         )
 
 
-def _say(transaction: Transaction, row: AskRow, viewer: Viewer, reason: str | None) -> None:
+def say(transaction: Transaction, about: str, viewer: Viewer, reason: str | None) -> None:
+    """Record that the words of an ask, or of a message, are to be erased."""
     points = [
         EntryPoint(author=author, log=log, seq=seq, hash=entry)
         for author, log, seq, entry in transaction.rows(
             "SELECT author, log, seq, hash FROM about JOIN entry ON entry.n = about.n"
             " WHERE ask = ? OR ask IN (SELECT old FROM ask_alias WHERE new = ?)"
             " ORDER BY entry.n LIMIT ?",
-            row.id,
+            about,
             # Only this machine knows under which id it had raised it before.
-            row.id,
+            about,
             limits.REDACTED_ENTRIES,
         )
     ]
     transaction.append(
         EntryType.REDACTED,
         RedactedFacts(
-            ask=row.id,
+            ask=about,
             entries=points,
             by=viewer.person,
             heads=persons.heads(transaction.connection),

@@ -22,6 +22,7 @@ from node.desk.protocols import GateHold, GateVerdict
 from node.desk.raising import CallContent, NewAsk, check, record
 from node.desk.requests import Asker
 from node.desk.rows import AskRow, by_id, followed, select
+from node.desk.ruled import under
 from node.desk.rules_store import RulesStore
 from node.desk.sessions import hear
 from node.gate.call import Call
@@ -32,7 +33,7 @@ from sync import limits
 from sync.decide.ask import AskState, Kind, Outcome
 from sync.decide.handover import Give, Void, give
 from sync.log.entry import sha256
-from sync.log.facts import FinalText, RuleReference
+from sync.log.facts import FinalText
 
 WENT_ON = frozenset({"UserPromptSubmit", "Stop", "SessionEnd"})
 """Events that a held call cannot be followed by: it was settled at the agent."""
@@ -247,16 +248,8 @@ class GateDesk:
             detail=(match.reason if match else None) or "",
             call=content,
             enforced=True,
-            rule=RuleReference(name=match.rule, version=version) if match and version else None,
-            default_deadline_ms=(
-                round(match.deadline_s * 1000) if match and match.deadline_s else None
-            ),
-            approvals=match.approvals if match else 1,
-            role=match.role if match else None,
-            self_approval=match.self_approval if match else True,
-            escalate_ms=round(match.escalate_s * 1000) if match and match.escalate_s else None,
-            escalate_to=match.escalate_to if match else None,
         )
+        ask = under(ask, Ruled(match=match, version=version))
         check(ask)
         row = record(transaction, hold.who, ask, self.context.limits)
         tool_use_id = hold.tool_use_id or self._pair(transaction, hold, row.id)

@@ -7,14 +7,17 @@ from typing import Literal
 from node.desk import batches, erasing, persons
 from node.desk.answers import Answers
 from node.desk.attention_desk import AttentionBook
+from node.desk.audit import audit
 from node.desk.context import Context
 from node.desk.needless import mark, report
+from node.desk.proposing import propose_rule
 from node.desk.reading import Reading
 from node.desk.restored import put_away
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import SignIns
 from node.desk.standing import StandingDesk
+from node.desk.talks import Talks
 from node.desk.views import Looking
 from node.store.transaction import Transaction
 from node.version import VERSION
@@ -24,13 +27,16 @@ from sync.log.facts import MarkFacts
 from sync.log.kinds import EntryType
 from web.account_views import StandingView, WordTaken
 from web.attention_views import AttentionView, QuietHours, Subscribing
+from web.audit_views import AuditPage, AuditWanted
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
+from web.rules_messages import OneVersion, RulesChecked, RulesHistory, Wanted
+from web.rules_views import Proposal, RulesView
+from web.talk_views import MessageView, Talk, Writing
 from web.together_views import AgentCount, Ballots
 from web.views import (
     AskDetail,
     AskView,
     Change,
-    RulesView,
     SessionRow,
     State,
     VoteReceipt,
@@ -56,6 +62,7 @@ class PersonDesk:
         self._sign_ins = sign_ins
         self._rules = rules
         self._attention = AttentionBook(context)
+        self._talks = Talks(context)
 
     @property
     def store_id(self) -> str:
@@ -215,6 +222,12 @@ class PersonDesk:
         """How much each agent asked."""
         return await self._context.reader.run(report)
 
+    async def audit(
+        self, viewer: Viewer, wanted: AuditWanted, *, before: str | None, limit: int
+    ) -> AuditPage:
+        """Who decided what."""
+        return await audit(self._context, viewer, wanted, before=before, limit=limit)
+
     async def attention(self, viewer: Viewer) -> AttentionView:
         """How the viewer is called."""
         return await self._attention.view(viewer)
@@ -230,6 +243,22 @@ class PersonDesk:
     async def set_quiet(self, viewer: Viewer, quiet: QuietHours | None) -> AttentionView:
         """The viewer's quiet hours."""
         return await self._attention.set_quiet(viewer, quiet)
+
+    async def messages(self, viewer: Viewer, *, project: str | None, before: int | None) -> Talk:
+        """The latest messages."""
+        return await self._talks.latest(viewer, project=project, before=before)
+
+    async def talk(self, viewer: Viewer, message: str) -> Talk:
+        """One talk."""
+        return await self._talks.talk(viewer, message)
+
+    async def write_message(self, viewer: Viewer, wanted: Writing) -> MessageView:
+        """Write to agents."""
+        return await self._talks.write(viewer, wanted)
+
+    async def redact_message(self, viewer: Viewer, message: str, wanted: Erasing) -> MessageView:
+        """Have words erased."""
+        return await self._talks.redact(viewer, message, wanted)
 
     async def put_away_restored(self, viewer: Viewer) -> None:
         """A person has read it."""
@@ -248,6 +277,22 @@ class PersonDesk:
     ) -> RulesView:
         """Apply rules."""
         return await self._rules.apply(viewer, name=name, source=source, replaces=replaces)
+
+    async def check_rules(self, viewer: Viewer, source: str) -> RulesChecked:  # noqa: ARG002 -- as above
+        """Check a rules file."""
+        return await self._rules.check(source)
+
+    async def rules_history(self, viewer: Viewer) -> RulesHistory:  # noqa: ARG002 -- as above
+        """The versions there were."""
+        return await self._rules.history()
+
+    async def rules_version(self, viewer: Viewer, version: str) -> OneVersion:  # noqa: ARG002 -- as above
+        """One version."""
+        return await self._rules.version(version)
+
+    async def propose_rule(self, viewer: Viewer, ask_id: str, wanted: Wanted) -> Proposal:
+        """A rule made of a decision."""
+        return await propose_rule(self._context, self._rules, viewer, ask_id, wanted)
 
     async def standing(self, viewer: Viewer) -> StandingView:
         """How accounts stand."""

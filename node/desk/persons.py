@@ -7,13 +7,26 @@ from node.desk import accounts
 from node.store import membership_tables
 from node.store.transaction import Transaction
 from sync.decide import standing
-from sync.decide.people import Act, Person, eligible, may, reach
+from sync.decide.people import Act, Person, Role, eligible, may, reach
 from sync.decide.quorum import missing
 from sync.decide.versions import role_of
 from sync.decide.vote import Vote
 from sync.log.entry import sha256
-from sync.log.facts import MemberFacts, Quorum, read
+from sync.log.facts import MemberFacts, PersonFacts, Quorum, SpeaksForFacts, read
 from sync.log.kinds import EntryType
+
+
+def found_owner(transaction: Transaction, person: str, name: str) -> None:
+    """State the fleet's first person, for whom this machine speaks."""
+    node = transaction.identity.key.node_id
+    now = transaction.now
+    transaction.append(
+        EntryType.PERSON, PersonFacts(person=person, name=name, role=Role.OWNER.value, at=now)
+    )
+    transaction.append(
+        EntryType.SPEAKS_FOR, SpeaksForFacts(node=node, person=person, on=True, at=now)
+    )
+    transaction.change("people", person)
 
 
 def everyone(connection: sqlite3.Connection) -> dict[str, Person]:

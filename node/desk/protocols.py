@@ -4,11 +4,12 @@ The implementations are `node.desk.agents.AgentDesk` and `node.desk.gate.GateDes
 Nothing here can answer or grant: a person's routes are in `web.desk`.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
+from node.desk.message_records import Acknowledged, Inbox, Sending, Sent
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from node.gate.call import Call
 from node.gate.law import Ruled
@@ -59,6 +60,30 @@ class Agents(Protocol):
 
     async def whoami(self, who: Asker) -> Whoami:
         """How the node sees the caller."""
+        ...
+
+    async def send(self, who: Asker, wanted: Sending, *, request: str) -> Sent:
+        """Record a message to agents of the caller's project."""
+        ...
+
+    async def inbox(
+        self,
+        who: Asker,
+        *,
+        sent: bool,
+        thread: str | None,
+        wait_s: float,
+        progress: Progress | None,
+    ) -> Inbox:
+        """What waits for the caller (or what it sent, or one talk). Marks nothing."""
+        ...
+
+    async def hand(self, who: Asker, *, most: int) -> Inbox:
+        """Give the caller what waits and no other living session has: handed, not over."""
+        ...
+
+    async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
+        """Say that messages to the caller are over: all that are named, or none."""
         ...
 
     async def listing(

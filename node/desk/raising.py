@@ -118,6 +118,14 @@ class Pace:
         self._seconds = seconds
         self._recent: dict[str, deque[float]] = {}
 
+    def over(self, session: str) -> bool:
+        """Count one ask, and say whether that is more than the limit."""
+        try:
+            self.check(session)
+        except TooMany:
+            return True
+        return False
+
     def check(self, session: str) -> None:
         """Count one ask. Raises `TooMany` that names the limit."""
         now = self._seconds()

@@ -9,6 +9,7 @@ from node.desk.erasing import wipe_blobs
 from node.store import packing, retention
 from node.store.transaction import Transaction
 from sync.limits import DAY_MS
+from sync.log.names import is_message
 
 LOOKED = "retention"
 """Name of the local value: when was looked last, and from when on words may be let go."""
@@ -78,5 +79,5 @@ def _let_go(transaction: Transaction, *, asks: list[str], last: bool) -> None:
     """Let these go; the last of a look takes the pages behind them along."""
     retention.let_go(transaction.connection, asks)
     for ask in asks:
-        transaction.change("ask", ask)
+        transaction.change("message" if is_message(ask) else "ask", ask)
     transaction.erases |= last

@@ -5,10 +5,14 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
-from node.desk import persons
+import msgspec
+
+from node.desk import persons, rules_history
 from node.desk.context import Context
+from node.gate.checker import check
 from node.gate.match import Glob
 from node.gate.rules import EMPTY, Rule, Rules, RulesRefused, parse, version_of
 from node.store.transaction import Transaction
@@ -18,7 +22,8 @@ from sync.log.entry import sha256
 from sync.log.facts import RulesFacts, RulesText
 from sync.log.kinds import EntryType
 from web.desk import Viewer
-from web.views import RulesView
+from web.rules_messages import OneVersion, RulesChecked, RulesHistory
+from web.rules_views import RuleProblem, RulesView
 
 Result = TypeVar("Result")
 
@@ -80,13 +85,39 @@ class RulesStore:
     async def view(self) -> RulesView | None:
         """Return the rules in force as they are shown."""
         records, rules = await self._latest_parsed()
-        return _view(records, rules) if records else None
+        if not records:
+            return None
+        return await self.context.reader.run(partial(_shown, _view(records, rules)))
+
+    async def check(self, source: str) -> RulesChecked:
+        """Say what is wrong with a rules file, and what it would change."""
+
+        def before(connection: sqlite3.Connection) -> tuple[list[Record], list[str]]:
+            return _records(connection), there(connection)
+
+        records, people = await self.context.reader.run(before)
+        texts = [rules_history.Text(record.name, record.source) for record in records]
+        problems = await asyncio.to_thread(check, source, people)
+        return RulesChecked(
+            ok=not problems,
+            errors=msgspec.convert(problems, list[RuleProblem]),
+            changes=await asyncio.to_thread(rules_history.changes, texts, source),
+        )
+
+    async def history(self) -> RulesHistory:
+        """Return the latest versions there were."""
+        return await self.context.reader.run(rules_history.history)
+
+    async def version(self, named: str) -> OneVersion:
+        """Return the version that begins so. Raises `NotFound`, `Conflict`."""
+        return await self.context.reader.run(partial(rules_history.one, named=named))
 
     async def apply(
         self, viewer: Viewer, *, name: str, source: str, replaces: str | None
     ) -> RulesView:
         """Put rules into force. Raises `RulesRefused`, `NotAllowed`, `Conflict`."""
-        parsed = await asyncio.to_thread(parse, source, name)
+        people = await self.context.reader.run(there)
+        parsed = await asyncio.to_thread(parse, source, name, people)
 
         def job(transaction: Transaction) -> RulesView:
             person = persons.everyone(transaction.connection).get(viewer.person)
@@ -114,9 +145,15 @@ class RulesStore:
             after = _records(transaction.connection)
             if [record.source for record in after] != [source]:
                 raise _not_ours(several=len(before) > 1)
-            return _view(after, parsed)
+            return _shown(_view(after, parsed), transaction.connection)
 
         return await self.context.writer.run("apply_rules", job)
+
+
+def there(connection: sqlite3.Connection) -> list[str]:
+    """The roles of those who could answer: rules that need more people are refused."""
+    known = persons.with_machine(connection, persons.everyone(connection))
+    return [person.role.value for person in known if not person.ended]
 
 
 def _check_seen(before: list[Record], replaces: str | None) -> None:
@@ -205,3 +242,10 @@ def _view(records: list[Record], rules: Rules) -> RulesView:
         count=sum(len(each.rules) for each in (rules, *rules.siblings)),
         source=source,
     )
+
+
+def _shown(view: RulesView, connection: sqlite3.Connection) -> RulesView:
+    """The same, with the machine on which it was applied, and all of several versions."""
+    found = rules_history.siblings(connection)
+    machine = found[0].machine if found else ""
+    return msgspec.structs.replace(view, machine=machine, siblings=found if len(found) > 1 else [])

@@ -10,7 +10,7 @@ import logging
 import sqlite3
 from functools import partial
 
-from node.desk import erasing
+from node.desk import carrying, erasing, seats
 from node.desk.answers import Answers
 from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
@@ -22,7 +22,7 @@ from node.desk.replies import forget_old
 from node.desk.retention import Retention
 from node.desk.rows import select, standing
 from node.desk.sign_in import LIFE_MS
-from node.store import receive
+from node.store import releasing
 from node.store.transaction import Transaction
 from sync.decide.handover import Void, use_by_passed
 from sync.errors import AskmeshError
@@ -100,7 +100,7 @@ class Sweeper:
             moments.append(turns)
         if now - self._tidied > TIDY_EVERY_MS:
             self._tidied = now
-            await context.writer.run("tidy", _tidy)
+            await context.writer.run("tidy", self._tidy)
         later = [moment - now for moment in moments if moment > now]
         return max(MOMENT_S, min(later, default=LONGEST_S * 1000) / 1000)
 
@@ -169,12 +169,12 @@ class Sweeper:
         The wall clock alone says so: it was what held it.
         """
         context = self._context
-        due = await context.reader.run(receive.next_release)
+        due = await context.reader.run(releasing.next_release)
         if due is None:
             return None
         left = due - context.clock.times.wall_ms()
         if left <= 0:
-            await context.writer.run("release", receive.release)
+            await context.writer.run("release", releasing.release)
         return max(left, 0)
 
     def _expire(self, transaction: Transaction) -> None:
@@ -237,8 +237,14 @@ class Sweeper:
             found |= {row.id for row in select(connection, where, elsewhere)}
         return found
 
+    def _tidy(self, transaction: Transaction) -> None:
+        """Drop what is only of use for a while, and catch up with messages."""
+        _drop(transaction)
+        seats.remember(self._context, transaction)
+        carrying.receive(transaction, anew=True)
 
-def _tidy(transaction: Transaction) -> None:
+
+def _drop(transaction: Transaction) -> None:
     """Drop what is only of use for a while and proves nothing."""
     forget_old(transaction)
     trim_events(transaction)

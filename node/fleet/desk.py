@@ -159,7 +159,8 @@ class NodeDesk(PeopleDesk):
         fleet = self._context.identity.fleet
         consequences = await self.leave_consequences(viewer)
         if not consequences.allowed:
-            raise NotAllowed(consequences.sentences[0])
+            first, *more = consequences.sentences
+            raise NotAllowed(first, hint=" ".join(more))
         await self._context.writer.run("leave", lambda job: _leave(job, viewer))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_S):

@@ -102,6 +102,11 @@ def leave_consequences(connection: sqlite3.Connection, here: str) -> Consequence
             allowed=False,
             sentences=["This machine is in no fleet with others, so there is nothing to leave."],
         )
+    if not removal.over(connection, here):
+        try:
+            machines.check_owner_stays(connection, here)
+        except Conflict as error:
+            return Consequences(allowed=False, sentences=[error.sentence, error.hint or ""])
     return Consequences(
         allowed=True,
         sentences=[

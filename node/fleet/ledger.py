@@ -9,12 +9,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-from node.desk import erasing, holding
+from node.desk import carrying, erasing, holding
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
 from node.fleet.foreseeing import check, public_keys
-from node.store import exchange, forks, introduced, receive
+from node.store import exchange, forks, introduced, receive, testimony
 from node.store.transaction import Transaction
 from node.store.writer import Job
 from node.whole import follow, whole
@@ -25,6 +25,7 @@ from sync.log.names import node_name
 from sync.log.vector import Place, Wanted
 from sync.net.certificate import fits
 from sync.net.ledger import Address, Kept, Member
+from sync.wire.testimony import Testimony
 
 FORESEEN_LEAST = 64
 """Entries from which on it is worth a thread: fewer are stored before that has begun."""
@@ -93,6 +94,8 @@ class StoreLedger:
                 holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
+            if received.mailed:
+                carrying.receive(transaction, anew=received.members_moved)
             for ask in received.voted:
                 self._answers.rule(transaction, ask)
             return received
@@ -132,6 +135,29 @@ class StoreLedger:
             return received
 
         return await whole(self._stored("convict", job))
+
+    async def testimony(self) -> Testimony:
+        """What was stated beyond forks."""
+        fleet = self.fleet
+        return await self._context.reader.run(lambda connection: testimony.said(connection, fleet))
+
+    async def testify(self, hashes: Sequence[bytes], *, size: int) -> list[Entry]:
+        """Some of it."""
+        fleet = self.fleet
+        return await self._context.reader.run(
+            lambda connection: testimony.read(connection, fleet, hashes, size=size)
+        )
+
+    async def attest(self, statements: Sequence[Entry]) -> Kept:
+        """Verify and keep statements from beyond forks."""
+
+        def job(transaction: Transaction) -> receive.Received:
+            received = receive.attest(transaction, statements)
+            for ask in received.voted:
+                self._answers.rule(transaction, ask)
+            return received
+
+        return await whole(self._stored("attest", job))
 
     async def blob(self, name: bytes) -> bytes | None:
         """A blob with its salt."""

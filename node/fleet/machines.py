@@ -103,8 +103,27 @@ def leave(transaction: Transaction, viewer: Viewer) -> None:
     if transaction.row("SELECT 1 FROM node WHERE id = ? AND removed IS NOT NULL", here):
         # A leaving that was interrupted, or a removal: there is nothing more to state.
         return
+    check_owner_stays(transaction.connection, here)
     chatter = [point for point in _cut(transaction, here) if point.log != 0]
     _state_removed(transaction, here, viewer.person, cut=chatter)
+
+
+def check_owner_stays(connection: sqlite3.Connection, here: str) -> None:
+    """Raises `Conflict` where the others would be left without an owner who has a machine."""
+    owned = [
+        node
+        for (node,) in connection.execute(
+            "SELECT DISTINCT node FROM speaks_for JOIN person ON person.id = speaks_for.person"
+            " WHERE live AND role = 'owner' AND NOT ended"
+        )
+    ]
+    staying = [name for _, name in others(connection, here)]
+    if owned == [here] and staying:
+        raise Conflict(
+            f"No other machine is an owner's, so {', '.join(staying)} would be left without one.",
+            hint="First say that one of them is a machine of an owner (askmesh node assign), or"
+            " remove them (askmesh node remove).",
+        )
 
 
 def _cut(transaction: Transaction, node: str) -> list[CutPoint]:

@@ -14,10 +14,8 @@ from sync.errors import Conflict, Invalid, NotAllowed, NotFound
 from sync.limits import NAME_CHARACTERS
 from sync.log.facts import ConsentFacts, PersonFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
-from sync.log.names import SHORT, node_bytes
+from sync.log.names import node_bytes
 from web.desk import Viewer
-from web.people_views import ConsentRow, InvitationRow, PeopleView, PersonRow
-from web.views import MachineView
 
 
 class Guest(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,84 +25,6 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     by: str
     """Id of the person who invites."""
-
-
-def view(connection: sqlite3.Connection, viewer: Viewer, *, fleet: bytes, now: int) -> PeopleView:
-    """Return everyone as this viewer is shown them."""
-    everyone = persons.everyone(connection)
-    me = everyone.get(viewer.person)
-    names = {person.id: person.name for person in everyone.values()}
-    split = {one for (one,) in connection.execute("SELECT id FROM person WHERE split")}
-    theirs = _machines(connection)
-    here = membership_tables.settled(connection, fleet).persons
-    rows = [
-        PersonRow(
-            id=one.id,
-            name=one.name,
-            role=one.role.value,
-            you=one.id == viewer.person,
-            ended=one.ended,
-            split=one.id in split,
-            machines=[] if one.ended else theirs.get(one.id, []),
-            roles=[] if one.ended else [role.value for role in gives(me, one.role)],
-            removable=not one.ended and may(me, Act.PEOPLE),
-        )
-        for one in sorted(everyone.values(), key=lambda one: (one.ended, one.name.casefold()))
-        # Those of fleets that this machine left are kept for their names only.
-        if not one.ended or one.id in here
-    ]
-    return PeopleView(
-        people=rows,
-        consents=_consents(connection, viewer, names, all_of_them=may(me, Act.PEOPLE)),
-        invitations=_invitations(connection, me, names, now),
-        may_invite=[role.value for role in gives(me, None)],
-        owner=may(me, Act.PEOPLE),
-    )
-
-
-def _machines(connection: sqlite3.Connection) -> dict[str, list[MachineView]]:
-    found: dict[str, list[MachineView]] = {}
-    for person, node, name in connection.execute(
-        "SELECT person, node.id, node.name FROM speaks_for JOIN node ON node.id = node"
-        " WHERE live AND removed IS NULL ORDER BY node.name, node.id"
-    ):
-        machine = MachineView(id=node, short=node[:SHORT], name=name)
-        found.setdefault(person, []).append(machine)
-    return found
-
-
-def _consents(
-    connection: sqlite3.Connection, viewer: Viewer, names: dict[str, str], *, all_of_them: bool
-) -> list[ConsentRow]:
-    return [
-        ConsentRow(
-            machine=MachineView(id=node, short=node[:SHORT], name=machine),
-            person=person,
-            name=names.get(person, ""),
-            by=names.get(by, ""),
-            at=at,
-            yours=person == viewer.person,
-        )
-        for node, machine, person, by, at in connection.execute(
-            "SELECT naming.node, node.name, person, naming.by, naming.at FROM naming"
-            " JOIN node ON node.id = naming.node ORDER BY naming.at, naming.node"
-        )
-        if all_of_them or person == viewer.person
-    ]
-
-
-def _invitations(
-    connection: sqlite3.Connection, me: Person | None, names: dict[str, str], now: int
-) -> list[InvitationRow]:
-    if not gives(me, None):
-        return []
-    return [
-        InvitationRow(id=one, name=name, role=role, by=names.get(by, ""), expires=expires)
-        for one, name, role, by, expires in connection.execute(
-            "SELECT id, name, role, by, expires FROM invitation WHERE expires > ? ORDER BY expires",
-            (now,),
-        )
-    ]
 
 
 def find(connection: sqlite3.Connection, who: str) -> Person:

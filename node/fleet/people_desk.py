@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from node.desk.person_desk import PersonDesk
-from node.fleet import people
+from node.fleet import people, people_shown
 from node.fleet.invitations import Invitations
 from node.fleet.pairing import Pairings
 from node.store.transaction import Transaction
@@ -23,7 +23,7 @@ class PeopleDesk(PersonDesk):
         """Everyone."""
         now, fleet = self._context.clock.now(), self._context.identity.fleet
         return await self._context.reader.run(
-            lambda connection: people.view(connection, viewer, fleet=fleet, now=now)
+            lambda connection: people_shown.view(connection, viewer, fleet=fleet, now=now)
         )
 
     async def invite(

@@ -32,7 +32,9 @@ def proof(connection: sqlite3.Connection, fleet: bytes, node: bytes) -> list[Ent
     found: list[Entry] = []
     for header, signature, facts, text in connection.execute(
         "SELECT header, signature, facts, text FROM entry"
-        " WHERE type = ? AND type < 16 AND fleet = ?",
+        " WHERE type = ?1 AND type < 16 AND fleet = ?2"
+        " UNION SELECT header, signature, facts, text FROM testimony"
+        " WHERE type = ?1 AND fleet = ?2",
         (EntryType.REMOVED.value, fleet),
     ):
         entry = decode(header, signature, facts, text)

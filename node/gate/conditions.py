@@ -4,7 +4,7 @@ Each is read in one of two ways: `allow` is taken at its word and nothing else; 
 `deny` also see other spellings of what they name.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -172,12 +172,39 @@ class Runs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NoOthers:
+    """The call has no arguments but these."""
+
+    names: frozenset[Path]
+
+    def holds(self, given: Given, path: Path) -> Truth:
+        """Whether each argument, or one that holds it, is among them."""
+        value = given.value(path)
+        return _sure(isinstance(value, Mapping) and self._knows(value, path))
+
+    def _knows(self, value: Mapping[str, object], path: Path) -> bool:
+        for key, inner in value.items():
+            here = (*path, key)
+            if here in self.names:
+                continue
+            deeper = any(name[: len(here)] == here for name in self.names)
+            if not (deeper and isinstance(inner, Mapping) and self._knows(inner, here)):
+                return False
+        return True
+
+    def covers(self, other: object) -> bool:
+        """Whether the other lets no more through."""
+        return isinstance(other, NoOthers) and other.names <= self.names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
     """One argument, by its path of keys, and what it must be."""
 
     path: Path
     key: str
-    """The rule's key that says so: `arguments`, `equals`, `path`, `host` or `shell`."""
+    """The rule's key that says so: `arguments`, `equals`, `path`, `host`, `shell`, `cwd` or
+    `others`."""
     test: Test
 
     def holds(self, given: Given) -> Truth:

@@ -15,6 +15,12 @@ MISSING: Final = object()
 Path = tuple[str, ...]
 """The keys that lead to an argument."""
 
+CWD: Final[Path] = ("\0cwd",)
+"""Leads to the folder in which the call is made, whatever arguments it has."""
+
+ALL: Final[Path] = ()
+"""Leads to all arguments together."""
+
 Read = TypeVar("Read")
 
 
@@ -38,6 +44,8 @@ class Given:
         return found
 
     def _look(self, path: Path) -> object:
+        if path == CWD:
+            return MISSING if self.cwd is None else self.cwd
         value = self._arguments
         for key in path:
             if not isinstance(value, Mapping) or key not in value:

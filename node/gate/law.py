@@ -60,16 +60,25 @@ class Law:
     ) -> Match | None:
         """What one of the repository's files says; one that does not read always asks."""
         if file.rules is None:
-            reason = (
-                f"The rules of this repository, {file.place}: it {file.problem}. Until that is"
-                " mended every call here is asked about."
-            )
-            rule = f"{file.place}: unread"
-            return Match(rule=rule, action="ask", deadline_s=None, reason=reason)
+            return unread(file)
         found = in_time(file.rules, self.now).match(*call, agents=agents)
-        if found is None or found.action == "allow":
-            return None
-        return replace(found, rule=f"{file.place}: {found.rule}")
+        return None if found is None or found.action == "allow" else named(file, found)
+
+
+def unread(file: RepositoryFile) -> Match:
+    """What a repository's file says that has no rules that can be used: a person decides."""
+    reason = (
+        f"The rules of this repository, {file.place}: it {file.problem}. Until that is"
+        " mended every call here is asked about."
+    )
+    return Match(rule=f"{file.place}: unread", action="ask", deadline_s=None, reason=reason)
+
+
+def named(file: RepositoryFile, found: Match) -> Match:
+    """What a repository's rule says, by the name that the card shows."""
+    if file.rules is None:
+        return found
+    return replace(found, rule=f"{file.place}: {found.rule}")
 
 
 def tightened(match: Match | None, other: Match) -> Match:

@@ -1,4 +1,4 @@
-"""Reads the conditions of a rule: `arguments`, `equals`, `path`, `host` and `shell`."""
+"""Reads the conditions of a rule, from `arguments` to `others`."""
 
 import re
 from collections.abc import Callable
@@ -8,14 +8,26 @@ import rfc8785
 
 from node import limits
 from node.gate.commands import Prefix
-from node.gate.conditions import PATH_KEYS, AtHost, Condition, Equal, Runs, Test, Text, Within
+from node.gate.conditions import (
+    PATH_KEYS,
+    AtHost,
+    Condition,
+    Equal,
+    NoOthers,
+    Runs,
+    Test,
+    Text,
+    Within,
+)
+from node.gate.given import ALL, CWD
 from node.gate.hosts import HostPattern, one_spelling
 from node.gate.match import Glob
 from node.gate.noting import CONTROL, Notes
 from node.gate.places import PathPattern
 from node.gate.shell import RESERVED, read_shell
 
-CONDITIONS: Final = ("arguments", "equals", "path", "host", "shell")
+OF_ARGUMENTS: Final = ("arguments", "equals", "path", "host", "shell")
+CONDITIONS: Final = (*OF_ARGUMENTS, "cwd", "others")
 
 EXAMPLES: Final = {
     "arguments": 'arguments = { command = "git push*" }',
@@ -23,6 +35,8 @@ EXAMPLES: Final = {
     "path": 'path = { file_path = "/home/me/project/**" }',
     "host": 'host = { url = ["example.com", "*.example.com"] }',
     "shell": 'shell = { command = ["git push", "git fetch"] }',
+    "cwd": 'cwd = "/home/me/project/**"',
+    "others": 'others = ["description"], or others = [] for none',
 }
 
 DEEP_WILDCARDS: Final = 4
@@ -47,11 +61,19 @@ class Conditions:
             "shell": self._runs,
         }
         conditions: list[Condition] = []
-        for key in CONDITIONS:
+        for key in OF_ARGUMENTS:
             for path, value in self._leaves(key):
                 test = readers[key](f"{key}.{path}", value)
                 if test is not None:
                     conditions.append(Condition(path=tuple(path.split(".")), key=key, test=test))
+        if "cwd" in self.table:
+            folder = self._within("cwd", self.table["cwd"])
+            if folder is not None:
+                conditions.append(Condition(path=CWD, key="cwd", test=folder))
+        if "others" in self.table:
+            named = {condition.path for condition in conditions if condition.path != CWD}
+            names = frozenset(named | self._others(self.table["others"]))
+            conditions.append(Condition(path=ALL, key="others", test=NoOthers(names=names)))
         if len(conditions) > limits.RULE_ARGUMENTS:
             reason = f"There are {len(conditions)} conditions; {limits.RULE_ARGUMENTS} is the most."
             fix = "Leave out what the other patterns decide already."
@@ -74,6 +96,18 @@ class Conditions:
                 self.notes.at(key, reason, f"{limits.GLOB_CHARACTERS} is the most.")
                 return []
         return leaves
+
+    def _others(self, value: object) -> set[tuple[str, ...]]:
+        """The arguments that a call may have besides those which the rule names."""
+        if value == []:
+            return set()
+        fix = f"Write {EXAMPLES['others']}."
+        names = self.notes.lines(value, "others", limits.RULE_ARGUMENTS, fix)
+        for name in names:
+            if "" in name.split(".") or re.search(r"[*?]", name):
+                reason = f"`others` names {name!r:.60}, which is the name of no argument."
+                self.notes.at("others", reason, f"{fix} `a.b` is `b` inside `a`.")
+        return {tuple(name.split(".")) for name in names}
 
     def _refuse(self, label: str, reason: str, fix: str) -> None:
         line = self.notes.table.keys.get(label)

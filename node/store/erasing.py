@@ -17,7 +17,7 @@ from sync.limits import SALT_BYTES
 from sync.log.entry import Entry
 from sync.log.facts import RedactedFacts, RedactedText, read_text
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name
+from sync.log.names import ask_name, message_name
 
 WORDLESS_BYTES = SALT_BYTES + len(b"{}")
 """The text of an entry that says all in its facts."""
@@ -37,7 +37,10 @@ _read = msgspec.json.Decoder(_About).decode
 
 
 def ask_of(entry_type: int, author: bytes, facts: bytes) -> str | None:
-    """Return the ask that an entry is about; None for what is about none, or does not say."""
+    """Return the ask that an entry is about; None for what is about none, or does not say.
+
+    Of a message its own id: its words are erased, and go by age, like those on an ask.
+    """
     if entry_type < _STATEMENTS_TO:
         return None
     try:
@@ -46,6 +49,8 @@ def ask_of(entry_type: int, author: bytes, facts: bytes) -> str | None:
         return None
     if entry_type in _RAISING:
         return None if said.number is None else ask_name(author, said.number)
+    if entry_type == EntryType.MESSAGE:
+        return None if said.number is None else message_name(author, said.number)
     return said.ask
 
 

@@ -14,7 +14,16 @@ from sync.log.kinds import EntryType
 
 HOLD = "hold"
 """Name of the local value; absent: not on hold."""
-NEVER_HELD = frozenset({EntryType.ASK, EntryType.NOTE, EntryType.RESOLVED, EntryType.CERTIFICATE})
+NEVER_HELD = frozenset(
+    {
+        EntryType.ASK,
+        EntryType.NOTE,
+        EntryType.RESOLVED,
+        EntryType.CERTIFICATE,
+        EntryType.MESSAGE,
+        EntryType.RECEIPT,
+    }
+)
 """What is written on hold as well: it decides nothing, and agents are never blocked by it."""
 
 

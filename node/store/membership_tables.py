@@ -7,7 +7,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from sync.decide.membership import Membership, PersonState, as_of, settle
+from node.store import testimony
+from sync.decide.membership import Membership, PersonState, as_of, counted, settle
 from sync.decide.statements import Stated, stated
 from sync.errors import BadEntry
 from sync.log.chain import EMPTY
@@ -24,7 +25,8 @@ TABLES = (
 AS_OF_KEPT = 64
 """Fleets of other times kept at hand: finals come in runs that name the same statements."""
 
-# Hashes cover all that comes before a statement, so what they name never changes.
+# Hashes cover all that comes before a statement, so what they name never changes: only where
+# more was stated beyond a fork than is kept.
 _as_of: dict[tuple[bytes, bytes | None, frozenset[bytes], frozenset[bytes]], Membership] = {}
 
 
@@ -35,6 +37,7 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     no more, or count again: what was derived from those must be derived anew.
     """
     before = _members(connection)
+    testimony.collect(connection, fleet)
     membership = settled(connection, fleet)
     _replace(connection, "node", _nodes(membership))
     _replace(connection, "cut", _cuts(membership))
@@ -61,6 +64,16 @@ def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
         _stated(connection, fleet),
         founder=_founder(connection, fleet),
         forked=_forked(connection, fleet),
+        full=testimony.is_full(connection, fleet),
+    )
+
+
+def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
+    """Return the hashes of the stored statements of `fleet` that count."""
+    return counted(
+        _stated(connection, fleet),
+        founder=_founder(connection, fleet),
+        forked=_forked(connection, fleet),
     )
 
 
@@ -70,15 +83,15 @@ def settled_as_of(
     """Return the fleet as of these statements; None while one of them is not here."""
     named = frozenset(heads)
     forked = _forked(connection, fleet)
-    for head in named - forked.keys():
-        if connection.execute("SELECT 1 FROM entry WHERE hash = ?", (head,)).fetchone() is None:
-            return None
+    full = testimony.is_full(connection, fleet)
+    if not full and not all(_is_here(connection, head) for head in named - forked.keys()):
+        return None
     founder = _founder(connection, fleet)
     key = (fleet, founder, named, frozenset(forked))
-    known = _as_of.get(key)
+    known = None if full else _as_of.get(key)
     if known is None:
-        known = as_of(_stated(connection, fleet), named, founder=founder, forked=forked)
-        if known is not None:
+        known = as_of(_stated(connection, fleet), named, founder=founder, forked=forked, full=full)
+        if known is not None and not full:
             if len(_as_of) >= AS_OF_KEPT:
                 _as_of.clear()
             _as_of[key] = known
@@ -102,14 +115,32 @@ def counts(connection: sqlite3.Connection, author: bytes, log: int, seq: int) ->
     return row is not None and (row[0] is None or seq <= (row[1] or 0))
 
 
+def _is_here(connection: sqlite3.Connection, statement: bytes) -> bool:
+    return any(
+        connection.execute(f"SELECT 1 FROM {table} WHERE hash = ?", (statement,)).fetchone()  # noqa: S608 -- names of ours
+        for table in ("entry", "testimony")
+    )
+
+
 def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
+    """All statements: beyond a fork those that every node comes to keep, and no others."""
+    begins = testimony.begins(connection, fleet)
+    rows = connection.execute(
+        "SELECT hash, author, seq, type, facts FROM entry"
+        " WHERE type < 16 AND fleet = ? AND log = ?",
+        (fleet, Log.DECISIONS.value),
+    ).fetchall()
+    kept = [
+        row
+        for row in rows
+        if row[3] == EntryType.GENESIS or row[2] < begins.get(row[1], row[2] + 1)
+    ]
+    kept += connection.execute(
+        "SELECT hash, author, seq, type, facts FROM testimony WHERE fleet = ?", (fleet,)
+    )
     return [
         one
-        for entry_hash, author, seq, kind, facts in connection.execute(
-            "SELECT hash, author, seq, type, facts FROM entry"
-            " WHERE type < 16 AND fleet = ? AND log = ?",
-            (fleet, Log.DECISIONS.value),
-        )
+        for entry_hash, author, seq, kind, facts in kept
         if (
             one := stated(
                 hash=entry_hash, author=author, seq=seq, type=kind, facts=facts, fleet=fleet
@@ -330,7 +361,11 @@ def _rules(connection: sqlite3.Connection, membership: Membership) -> None:
 
 
 def _source(connection: sqlite3.Connection, entry_hash: bytes) -> str:
-    (text,) = connection.execute("SELECT text FROM entry WHERE hash = ?", (entry_hash,)).fetchone()
+    (text,) = connection.execute(
+        "SELECT text FROM entry WHERE hash = ?1 UNION ALL SELECT text FROM testimony"
+        " WHERE hash = ?1",
+        (entry_hash,),
+    ).fetchone()
     try:
         words = read_text(RulesText, text)
     except BadEntry:

@@ -5,8 +5,10 @@ import sqlite3
 from collections.abc import Callable
 from importlib import resources
 
+from node.store import testimony
 from node.store.derive import rebuild_in_place
 from sync.errors import StoreNewer
+from sync.log.kinds import EntryType
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -134,6 +136,22 @@ def deciding(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR IGNORE INTO local SELECT 'came ' || id, x'31' FROM person")
 
 
+def beyond_forks(connection: sqlite3.Connection) -> None:
+    """Keep what was stated beyond forks where it can be told to all."""
+    _lay_missing(connection)
+    for (of,) in connection.execute("SELECT DISTINCT fleet FROM fork").fetchall():
+        testimony.collect(connection, of)
+
+
+def messages(connection: sqlite3.Connection) -> None:
+    """Lay what messages need; tell the log again where machines of a newer askmesh said some."""
+    _lay_missing(connection)
+    said = "SELECT 1 FROM entry WHERE type IN (?, ?) LIMIT 1"
+    kinds = (EntryType.MESSAGE.value, EntryType.RECEIPT.value)
+    if connection.execute(said, kinds).fetchone() is not None:
+        rebuild_in_place(connection)
+
+
 def _lay_missing(connection: sqlite3.Connection) -> None:
     """Lay what of today's schema is not there."""
     have = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -169,6 +187,8 @@ MIGRATIONS: dict[str, Migration] = {
     "0005-erasing": erasing_words,
     "0006-long-past": long_past,
     "0007-deciding": deciding,
+    "0008-testimony": beyond_forks,
+    "0009-messages": messages,
 }
 
 

@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from node.store import attention_tables, erasing, marks, membership_tables, numbers
+from node.store import (
+    attention_tables,
+    erasing,
+    marks,
+    membership_tables,
+    message_tables,
+    numbers,
+)  # fmt: skip
 from sync.decide.ask import DECIDED, AskState, Kind, Outcome, Step, advance
 from sync.decide.handover import Status
 from sync.decide.people import Act, may
@@ -25,7 +32,7 @@ from sync.log.names import node_name
 
 APPLIED = (
     "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
-    *attention_tables.TABLES
+    *attention_tables.TABLES, *message_tables.TABLES
 )  # fmt: skip
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
@@ -369,10 +376,10 @@ def _redacted(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
     return facts.ask
 
 
-def _mark(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
-    facts = say.read(say.MarkFacts, arrived.entry.facts)
-    marks.mark(connection, facts, arrived.entry.header)
-    return facts.ask
+def _message(connection: sqlite3.Connection, arrived: Arrived) -> str | None:
+    if not message_tables.message(connection, arrived.entry, arrived.hash, arrived.n):
+        raise _UnprovenError(NOTHING)
+    return None
 
 
 _APPLY: dict[int, Apply] = {
@@ -384,6 +391,8 @@ _APPLY: dict[int, Apply] = {
     EntryType.HANDOVER: _handover,
     EntryType.RESOLVED: _resolved,
     EntryType.REDACTED: _redacted,
-    EntryType.MARK: _mark,
+    EntryType.MARK: lambda at, said: marks.mark(at, said.entry),
     EntryType.SUBSCRIPTION: lambda at, said: attention_tables.subscription(at, said.entry),
+    EntryType.MESSAGE: _message,
+    EntryType.RECEIPT: lambda at, said: message_tables.receipt(at, said.entry),
 }

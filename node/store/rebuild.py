@@ -17,7 +17,7 @@ from sync.log.entry import Entry, decode, sha256, unpack, verify
 from sync.log.facts import GenesisFacts, MemberFacts, read
 from sync.log.kinds import EntryType
 
-NOT_IN_THE_LOG = ("local", "fleet_left", "ask_alias", "held", "fork")
+NOT_IN_THE_LOG = ("local", "fleet_left", "ask_alias", "held", "fork", "testimony")
 """What the derived tables rest on besides the log."""
 KEYS_IN: dict[EntryType, type[GenesisFacts] | type[MemberFacts]] = {
     EntryType.GENESIS: GenesisFacts,
@@ -78,7 +78,9 @@ def keys_of(connection: sqlite3.Connection) -> dict[bytes, bytes]:
     keys: dict[bytes, bytes] = {}
     for kind, reads in KEYS_IN.items():
         for (facts,) in connection.execute(
-            "SELECT facts FROM entry WHERE type = ? AND type < 16", (kind.value,)
+            "SELECT facts FROM entry WHERE type = ?1 AND type < 16"
+            " UNION ALL SELECT facts FROM testimony WHERE type = ?1",
+            (kind.value,),
         ):
             with contextlib.suppress(BadEntry):
                 key = read(reads, facts).node_key

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, erasing, forks, introduced
+from node.store import derive, erasing, forks, introduced, message_tables, testimony
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
-from sync.limits import CLOCK_AHEAD_MS
 from sync.log import hlc
 from sync.log.chain import EMPTY, Head, verify_run
 from sync.log.entry import Entry, sha256, verify
@@ -43,6 +42,8 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     """Asks of this home on which votes arrived: to be ruled on."""
     members_moved: bool
     """Whether a statement arrived: who belongs to the fleet may have changed."""
+    mailed: bool
+    """Whether messages arrived: those to agents of this machine are to be received for."""
     erased: bool
     """Whether words were erased: their blobs are to go as well."""
 
@@ -57,30 +58,9 @@ def convict(transaction: Transaction, proofs: Sequence[Evidence]) -> Received:
     return _Batch(transaction).convict(proofs)
 
 
-def release(transaction: Transaction) -> int:
-    """Apply what was held out of merges and is too far ahead no more; return how many.
-
-    To be called now and then: time alone makes them due.
-    """
-    due = transaction.rows(
-        "SELECT entry.n FROM held JOIN entry ON entry.n = held.n WHERE held.hlc < ? ORDER BY 1",
-        transaction.wall + CLOCK_AHEAD_MS + 1 << hlc.COUNTER_BITS,
-    )
-    if not due:
-        return 0
-    connection = transaction.connection
-    counting = derive.ends_of_all(connection, transaction.identity.fleet)
-    for (n,) in due:
-        transaction.run("DELETE FROM held WHERE n = ?", n)
-        _tell(transaction, derive.replay(connection, derive.stored_at(connection, n), counting))
-    transaction.change("attention", "")
-    return len(due)
-
-
-def next_release(connection: sqlite3.Connection) -> int | None:
-    """Return at which wall-clock time `release` has something to do."""
-    (stamp,) = connection.execute("SELECT min(hlc) FROM held").fetchone()
-    return None if stamp is None else hlc.milliseconds(stamp) - CLOCK_AHEAD_MS
+def attest(transaction: Transaction, statements: Sequence[Entry]) -> Received:
+    """Keep what others stated beyond forks; stops at the first that is not signed."""
+    return _Batch(transaction).attest(statements)
 
 
 class _Batch:
@@ -102,6 +82,8 @@ class _Batch:
         self._voted: set[str] = set()
         self._unsettled = False
         self._erased = False
+        self._attested: set[int] = set()
+        """Types of statements that came as testimony."""
         self._lately: Entry | None = None
         """The last of a faulty run that was sound: it is not stored yet."""
 
@@ -144,9 +126,24 @@ class _Batch:
         self._settle()
         return self._received()
 
+    def attest(self, statements: Sequence[Entry]) -> Received:
+        """Keep what was stated beyond forks, of any history."""
+
+        def key(author: bytes) -> bytes | None:
+            return self._key(author, ())
+
+        try:
+            for one in testimony.keep(self._connection, self._fleet, statements, key):
+                self._attested.add(one.header.type)
+        except BadEntry as error:
+            self._note(error.sentence)
+        self._unsettled |= bool(self._attested)
+        self._settle()
+        return self._received()
+
     def _received(self) -> Received:
         transaction = self._transaction
-        types = {entry.header.type for entry in self._fresh}
+        types = self._attested | {entry.header.type for entry in self._fresh}
         topics = {"people", "fleet"} if types & STATEMENTS else set()
         if EntryType.RULES in types:
             topics.add("rules")
@@ -157,9 +154,10 @@ class _Batch:
             transaction.change(topic, transaction.identity.name)
         if EntryType.SUBSCRIPTION in types:
             transaction.change("attention", "")
+        transaction.change_all("message", message_tables.told(self._connection, self._fresh))
         for ask in self._settled:
             transaction.change("ask", ask)
-        _tell(transaction, self._asks - self._settled)
+        transaction.tell(self._asks - self._settled)
         for author in sorted({author for author, _ in self._frozen}):
             forks.tell(transaction, author)
         # What was just erased, also by what this batch brought, is not passed on.
@@ -170,10 +168,17 @@ class _Batch:
             place: replace(one, end=forks.end_before(self._connection, self._fleet, place, one.seq))
             for place, one in self._frozen.items()
         }
+        settled = bool(topics or frozen or self._attested)
         return Received(
-            kept=Kept(heads=self._heads, trouble=self._trouble, frozen=frozen),
+            kept=Kept(
+                heads=self._heads,
+                trouble=self._trouble,
+                frozen=frozen,
+                testimony=testimony.said(self._connection, self._fleet) if settled else {},
+            ),
             voted=sorted(self._voted),
-            members_moved=bool(topics or self._frozen),
+            members_moved=settled,
+            mailed=EntryType.MESSAGE in types or bool(topics),
             erased=transaction.erases,
         )
 
@@ -382,9 +387,3 @@ class _Batch:
             now = hlc.receive(now, entry.header.hlc, transaction.wall)
         if now != last:
             transaction.keep("hlc", now.to_bytes(8, "big"))
-
-
-def _tell(transaction: Transaction, asks: Iterable[str]) -> None:
-    """Number a change of every ask that is here; what an entry names may be anything."""
-    here = [ask for ask in asks if derive.is_here(transaction.connection, ask)]
-    transaction.change_all("ask", here)

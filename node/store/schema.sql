@@ -44,6 +44,20 @@ CREATE TABLE fork (                           -- two signed headers of two histo
     PRIMARY KEY (fleet, author, log, seq)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE testimony (                      -- statements beyond forks, of any history, for ever
+    hash      BLOB PRIMARY KEY,
+    fleet     BLOB NOT NULL,
+    author    BLOB NOT NULL,
+    seq       INTEGER NOT NULL,
+    type      INTEGER NOT NULL,
+    header    BLOB NOT NULL,
+    signature BLOB NOT NULL,
+    facts     BLOB NOT NULL,
+    text      BLOB
+) STRICT;
+
+CREATE INDEX testimony_author ON testimony (fleet, author, type, seq);
+
 -- Derived from the log ----------------------------------------------------------------
 
 CREATE TABLE head (                           -- the version vector of our fleet
@@ -290,6 +304,49 @@ CREATE TABLE handed (                         -- the hand-over that stands
     hash BLOB NOT NULL                        -- entry hash
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE message (
+    id         TEXT PRIMARY KEY,              -- <sender's node>-m<number>
+    n          INTEGER NOT NULL,              -- order of arrival at this node
+    fleet      BLOB NOT NULL,
+    home       TEXT NOT NULL,                 -- the sender's node
+    number     INTEGER NOT NULL,
+    entry_hash BLOB NOT NULL,                 -- its words lie in the entry
+    project    TEXT NOT NULL,
+    agent      TEXT NOT NULL,                 -- '': a person wrote it
+    session    TEXT NOT NULL,
+    person     TEXT,
+    everyone   INTEGER NOT NULL,
+    reply_to   TEXT,
+    thread     TEXT NOT NULL,                 -- the first message of the talk; often itself
+    at         INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX message_n ON message (n);
+CREATE INDEX message_project ON message (project, n);
+CREATE INDEX message_thread ON message (thread, n);
+CREATE INDEX message_number ON message (number, home);
+CREATE INDEX message_sender ON message (home, agent, n);
+
+CREATE TABLE message_to (
+    message TEXT NOT NULL,
+    node    TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    over    INTEGER NOT NULL,                 -- it was acknowledged
+    PRIMARY KEY (message, node, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX message_open ON message_to (node, agent) WHERE over = 0;
+
+CREATE TABLE receipt (                        -- of the node it came to; may arrive before it
+    message TEXT NOT NULL,
+    node    TEXT NOT NULL,
+    agent   TEXT NOT NULL,                    -- '': all agents there
+    status  TEXT NOT NULL,                    -- sync.decide.message.Delivery
+    session TEXT,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (message, node, agent, status)
+) STRICT, WITHOUT ROWID;
+
 -- Local -------------------------------------------------------------------------------
 
 CREATE TABLE local (                          -- this node's own single values
@@ -444,4 +501,21 @@ CREATE TABLE passphrase (
     person TEXT PRIMARY KEY,
     salt   BLOB NOT NULL,
     hash   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE message_lease (                  -- to whom a message was handed last
+    message TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    session TEXT NOT NULL,
+    until   INTEGER NOT NULL,                 -- then it may be handed out again
+    times   INTEGER NOT NULL,                 -- that it was handed out
+    PRIMARY KEY (message, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE seat_seen (                      -- agents of other machines that presence told of
+    project TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    node    TEXT NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (project, agent, node)
 ) STRICT, WITHOUT ROWID;

@@ -1,7 +1,7 @@
 """One job's view of the store: reading, appending to our own log, numbering changes."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -168,6 +168,10 @@ class Transaction:
         changes = [(n, topic, ref) for n, ref in enumerate(refs, last + 1)]
         self.connection.executemany("INSERT INTO event VALUES (?, ?, ?)", changes)
         self.changes += changes
+
+    def tell(self, asks: Iterable[str]) -> None:
+        """Number a change of every ask that is here; what an entry names may be anything."""
+        self.change_all("ask", [ask for ask in asks if derive.is_here(self.connection, ask)])
 
 
 def store(

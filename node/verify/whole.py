@@ -58,7 +58,7 @@ def verify(
     """
     started = time.monotonic()
     kinds: list[Checked] = []
-    with _snapshot(home) as connection:
+    with snapshot(home) as connection:
         for checked in _kinds(home, connection, progress):
             kinds.append(checked)
             done(checked)
@@ -66,7 +66,8 @@ def verify(
 
 
 @contextlib.contextmanager
-def _snapshot(home: Path) -> Iterator[sqlite3.Connection]:
+def snapshot(home: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that sees the store as it is now, in use or not. Raises `StoreError`."""
     if not (home / STORE_FILE).is_file():
         raise StoreError(f"There is no store in {home}.", hint="Name the folder by `--home`.")
     try:
@@ -82,8 +83,19 @@ def _snapshot(home: Path) -> Iterator[sqlite3.Connection]:
         raise StoreError(f"{home / STORE_FILE} cannot be read: {error}.", hint=UNREADABLE) from None
 
 
+@contextlib.contextmanager
+def current(home: Path) -> Iterator[sqlite3.Connection]:
+    """As `snapshot`, of a store that has all tables of today. Raises `StoreError`."""
+    with snapshot(home) as connection:
+        if set(MIGRATIONS) - set(applied(connection)):
+            raise StoreError(
+                "This store is of an older askmesh.",
+                hint="Start the node once (`askmesh up`): it brings the store up to date.",
+            )
+        yield connection
+
+
 def _opened(home: Path) -> sqlite3.Connection:
-    """A connection that sees the store as it is now, for as long as it is open."""
     connection = open_reader(home)
     try:
         connection.execute("BEGIN")

@@ -150,13 +150,28 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settle(
-    statements: Iterable[Stated], *, founder: bytes | None = None, forked: Forked = NOT_FORKED
+    statements: Iterable[Stated],
+    *,
+    founder: bytes | None = None,
+    forked: Forked = NOT_FORKED,
+    full: bool = False,
 ) -> Membership:
     """Return the fleet as these statements make it. Never raises for what they say.
 
     `founder` is the author of the fleet's genesis; without it there must be one genesis.
+    `full`: beyond some fork more may have been stated than these.
     """
-    return _settled(order(statements, forked), founder)
+    return _settled(order(statements, forked, full=full), founder)
+
+
+def counted(
+    statements: Iterable[Stated], *, founder: bytes | None = None, forked: Forked = NOT_FORKED
+) -> frozenset[bytes]:
+    """Return the hashes of those statements that count; what nobody might say does not."""
+    if founder is None:
+        return frozenset()
+    settling = Settling(order(statements, forked), founder)
+    return frozenset(placed.stated.hash for placed in settling.counting())
 
 
 def as_of(
@@ -165,9 +180,10 @@ def as_of(
     *,
     founder: bytes | None = None,
     forked: Forked = NOT_FORKED,
+    full: bool = False,
 ) -> Membership | None:
     """Return the fleet as who named `heads` knew it; None while one of them is not here."""
-    ordered = order(statements, forked)
+    ordered = order(statements, forked, full=full)
     wanted: set[int] = set()
     for head in heads:
         place = ordered.index.get(head)

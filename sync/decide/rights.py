@@ -219,7 +219,7 @@ class Fleet:
 
     def _remove(self, one: Stated, facts: say.RemovedFacts) -> Grant | None:
         if facts.node == one.author:
-            return Grant(RANK[Role.VIEWER])
+            return None if self._owners_only_here(facts.node) else Grant(RANK[Role.VIEWER])
         role = self._may(one, facts.by, Act.MACHINES)
         if role is None or facts.node not in self.nodes:
             return None
@@ -307,6 +307,15 @@ class Fleet:
                 if whose == person and other != node
             )
         )
+
+    def _owners_only_here(self, node: bytes) -> bool:
+        """Whether no owner has another machine than this, and others would stay without one."""
+        owned = {
+            where
+            for where, whose in self.speaks_for
+            if self.role(whose) is Role.OWNER and self.speaks(where, whose)
+        }
+        return owned == {node} and any(self.member(other) for other in self.nodes if other != node)
 
     def _has_node(self, person: str) -> bool:
         return any(whose == person and self.speaks(node, person) for node, whose in self.speaks_for)

@@ -14,11 +14,13 @@ from sync.limits import SALT_BYTES
 from sync.log.attention_facts import SubscriptionFacts
 from sync.log.chatter_facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
+from sync.log.message_facts import MessageFacts, MessageText, ReceiptFacts, Recipient
 from sync.log.parts import Part, Statement
 from sync.log.standing_facts import OperatorFacts, StandingFacts
 
 __all__ = [
-    "MarkFacts", "NoteFacts", "NoteText", "OperatorFacts", "Part", "StandingFacts", "Statement",
+    "MarkFacts", "MessageFacts", "MessageText", "NoteFacts", "NoteText", "OperatorFacts", "Part",
+    "ReceiptFacts", "Recipient", "StandingFacts", "Statement",
 ]  # fmt: skip
 # What other rooms defined; all that is defined here is meant as well.
 
@@ -347,6 +349,8 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.NOTE: NoteFacts,
     EntryType.MARK: MarkFacts,
     EntryType.SUBSCRIPTION: SubscriptionFacts,
+    EntryType.MESSAGE: MessageFacts,
+    EntryType.RECEIPT: ReceiptFacts,
 }
 """The facts of each type."""
 

@@ -55,6 +55,10 @@ class EntryType(IntEnum):
     """A person's read mark on a row."""
     SUBSCRIPTION = 66
     """What a person wants to be called for, and when not."""
+    MESSAGE = 67
+    """Words from an agent or a person to agents: nobody's answer."""
+    RECEIPT = 68
+    """What became of messages on the machine they went to."""
 
 
 STATEMENTS = frozenset(

@@ -1,4 +1,7 @@
-"""How ids are written: node ids in base32, asks as `<node>-<number>`."""
+"""How ids are written: node ids in base32, asks as `<node>-<number>`.
+
+Messages are `<node>-m<number>`: they are counted by themselves.
+"""
 
 import base64
 import re
@@ -12,6 +15,7 @@ SHORT = 4
 NUMBER_MAX = 10**18 - 1
 """The largest number of an ask: what `_ASK` reads."""
 
+_MESSAGE = re.compile(r"(?:([a-z2-7]{1,52})-)?m([1-9][0-9]{0,17})\Z")
 _ASK = re.compile(r"(?:([a-z2-7]{1,52})-)?([1-9][0-9]{0,17})\Z")
 
 
@@ -49,3 +53,24 @@ def split_ask(text: str) -> tuple[str, int]:
     if match is None:
         raise Invalid(f"{text[:80]!r} is not an ask's id.", hint="An id looks like k7qf-142.")
     return match[1] or "", int(match[2])
+
+
+def message_name(node_id: bytes, number: int) -> str:
+    """Return the full id of a message."""
+    return f"{node_name(node_id)}-m{number}"
+
+
+def split_message(text: str) -> tuple[str, int]:
+    """Split what somebody typed into a prefix of the sender's node id and a number.
+
+    Raises `Invalid` when it is not a message's id.
+    """
+    match = _MESSAGE.match(text.strip().lower())
+    if match is None:
+        raise Invalid(f"{text[:80]!r} is not a message's id.", hint="An id looks like k7qf-m12.")
+    return match[1] or "", int(match[2])
+
+
+def is_message(full_id: str) -> bool:
+    """Whether a full id is a message's, not an ask's."""
+    return full_id.rpartition("-")[2].startswith("m")

@@ -1,7 +1,7 @@
 """What a link needs of a session, and what it tells the mesh."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -10,9 +10,21 @@ from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action
 from sync.wire.comparing import Sight
+from sync.wire.testimony import Testimony
 
 if TYPE_CHECKING:
     from sync.net.link import Link
+
+
+REASON_BYTES: Final = 120
+"""A close frame has room for 123 bytes of reason."""
+
+
+def told_at_close(words: object) -> str:
+    """Return what the peer gives as its reason, made safe to show."""
+    text = words if isinstance(words, str) else ""
+    shown = "".join(one for one in text if one.isprintable())[:REASON_BYTES]
+    return f"It closed the link: {shown}" if shown else "It closed the link."
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +101,14 @@ class Session(Protocol):
         """What `Convict` asked for is durable."""
         ...
 
+    def attested(self, author: bytes, kept: Kept, now: int) -> list[Action]:
+        """What `Attest` asked for is durable."""
+        ...
+
+    def have_testimony(self, entries: Sequence[Entry], now: int) -> list[Action]:
+        """What `Testify` asked for."""
+        ...
+
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         """What `Read` asked for."""
         ...
@@ -101,7 +121,7 @@ class Session(Protocol):
         """What `FindBlobs` asked for."""
         ...
 
-    def moved(self, vector: Vector, now: int) -> list[Action]:
+    def moved(self, vector: Vector, testimony: Testimony, now: int) -> list[Action]:
         """What `Recount` asked for."""
         ...
 

@@ -9,6 +9,7 @@ from sync.log.chain import Head
 from sync.log.entry import Entry
 from sync.log.fork import Evidence, Frozen
 from sync.log.vector import Place, Wanted
+from sync.wire.testimony import Testimony
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """Why the rest of the run was not stored, as a sentence; None: all was."""
     frozen: dict[Place, Frozen] = {}
     """Logs that this showed to have forked, or to have forked earlier than was known."""
+    testimony: Testimony = {}
+    """All that was stated beyond forks, where that may have changed."""
 
 
 class Ledger(Protocol):
@@ -98,6 +101,18 @@ class Ledger(Protocol):
 
     async def convict(self, proofs: Sequence[Evidence]) -> Kept:
         """Verify and keep evidence of forks, as `keep` does entries."""
+        ...
+
+    async def testimony(self) -> Testimony:
+        """Return what was stated beyond forks, as far as it is kept here."""
+        ...
+
+    async def testify(self, hashes: Sequence[bytes], *, size: int) -> list[Entry]:
+        """Return these statements from beyond forks: about `size` bytes, but one."""
+        ...
+
+    async def attest(self, statements: Sequence[Entry]) -> Kept:
+        """Verify and keep statements from beyond forks, as `keep` does entries."""
         ...
 
     async def blob(self, name: bytes) -> bytes | None:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from aiohttp import WSMsgType
@@ -18,11 +18,13 @@ from aiohttp import WSMsgType
 from sync.errors import AskmeshError, StoreError
 from sync.limits import ATTEMPT_S, GOODBYE_S, LINK_WORK, STORE_RETRY_S, WRITE_BYTES
 from sync.log.entry import Entry
-from sync.net.contract import Ended, Figures, Owner, Session
+from sync.net.contract import REASON_BYTES, Ended, Figures, Owner, Session, told_at_close
 from sync.net.ledger import Address, Ledger, Member
+from sync.net.line import Job, Line
 from sync.net.reach import Message, Socket
 from sync.wire.actions import (
     Action,
+    Attest,
     Carried,
     Close,
     Convict,
@@ -36,6 +38,7 @@ from sync.wire.actions import (
     ReadBlob,
     Recount,
     Send,
+    Testify,
 )
 from sync.wire.comparing import Sight
 
@@ -50,20 +53,8 @@ SILENT: Final = 4086
 SPARED: Final = 4091
 NOTHING_WRONG: Final = (DUPLICATE, SPARED)
 """Codes of a peer that closes a link because it has others."""
-REASON_BYTES: Final = 120
-"""A close frame has room for 123 bytes of reason."""
 
 _log = logging.getLogger("askmesh.link")
-
-Job = Callable[[], Awaitable[list[Action]]]
-
-
-class Line:
-    """Jobs that wait for the store, one after the other."""
-
-    def __init__(self) -> None:
-        self.jobs: deque[Job] = deque()
-        self.filled = asyncio.Event()
 
 
 class Link:
@@ -219,9 +210,7 @@ class Link:
             match action:
                 case Send():
                     self._send(action.frame)
-                case Keep() | Convict() | KeepBlob() | Recount() | FindBlobs() | Farewell():
-                    self._take(action)
-                case Read() | ReadBlob():
+                case Read() | ReadBlob() | Testify():
                     self._queue(self._serving, self._job(action))
                 case Heard():
                     self._owner.heard(self, action.raw, action.signature)
@@ -236,35 +225,51 @@ class Link:
                     self._owner.opened(self)
                 case Close():
                     self._finish(action.code, action.reason)
+                case _:
+                    self._take(action)
 
     def _job(self, action: Action) -> Job:
         ledger, session = self._ledger, self._session
 
         async def run() -> list[Action]:
             match action:
-                case Keep():
-                    kept = await ledger.keep(action.entries, self.member.node)
-                    return session.kept(kept, self._now())
-                case Convict():
-                    return session.froze(await ledger.convict(action.evidence), self._now())
+                case Keep() | Convict() | Attest():
+                    return await self._keep(action)
                 case KeepBlob():
                     await ledger.keep_blob(action.name, action.data)
                 case Recount():
-                    return session.moved(await ledger.vector(), self._now())
+                    vector, testimony = await ledger.vector(), await ledger.testimony()
+                    return session.moved(vector, testimony, self._now())
                 case FindBlobs():
                     return session.want_blobs(await ledger.missing_blobs(action.limit))
                 case Farewell():
                     await ledger.removed(action.proof)
-                case Read():
-                    found = await ledger.read(
-                        action.wanted, entries=action.entries, size=action.size
-                    )
-                    return session.have_read(action.wanted, found, self._now())
+                case Read() | Testify():
+                    return await self._look_up(action)
                 case ReadBlob():
                     return session.have_blob(action.name, await ledger.blob(action.name))
             return []
 
         return run
+
+    async def _keep(self, action: Keep | Convict | Attest) -> list[Action]:
+        ledger, session = self._ledger, self._session
+        if isinstance(action, Keep):
+            kept = await ledger.keep(action.entries, self.member.node)
+            return session.kept(kept, self._now())
+        if isinstance(action, Convict):
+            return session.froze(await ledger.convict(action.evidence), self._now())
+        kept = await ledger.attest(action.statements)
+        return session.attested(action.author, kept, self._now())
+
+    async def _look_up(self, action: Read | Testify) -> list[Action]:
+        ledger, session, size = self._ledger, self._session, action.size
+        if isinstance(action, Testify):
+            return session.have_testimony(
+                await ledger.testify(action.hashes, size=size), self._now()
+            )
+        found = await ledger.read(action.wanted, entries=action.entries, size=size)
+        return session.have_read(action.wanted, found, self._now())
 
     def _take(self, action: Action) -> None:
         """What comes in is kept in its order; what takes long of it may begin at once."""
@@ -272,7 +277,7 @@ class Link:
             self._ledger.foresee(action.entries)
         self._queue(self._keeping, self._job(action))
 
-    def _queue(self, line: "Line", job: Job) -> None:
+    def _queue(self, line: Line, job: Job) -> None:
         line.jobs.append(job)
         line.filled.set()
         self._make_room()
@@ -317,7 +322,7 @@ class Link:
     def _closed_by_peer(self, message: Message) -> None:
         if message.type is WSMsgType.CLOSE:
             code = message.data if isinstance(message.data, int) else BROKEN
-            self._finish(code, None if code in NOTHING_WRONG else _told(message.extra))
+            self._finish(code, None if code in NOTHING_WRONG else told_at_close(message.extra))
         elif message.type in (WSMsgType.TEXT, WSMsgType.ERROR):
             self._finish(UNREADABLE, "It sent what no askmesh sends.")
         else:
@@ -334,7 +339,7 @@ class Link:
             self._to_write.clear()
             self._written.set()
 
-    async def _work(self, line: "Line") -> None:
+    async def _work(self, line: Line) -> None:
         while True:
             await line.filled.wait()
             while line.jobs:
@@ -386,10 +391,3 @@ class Link:
     def _now(self) -> int:
         """Milliseconds of a clock that only runs forward."""
         return int(asyncio.get_running_loop().time() * 1000)
-
-
-def _told(words: object) -> str:
-    """What the peer gives as its reason, made safe to show."""
-    text = words if isinstance(words, str) else ""
-    shown = "".join(one for one in text if one.isprintable())[:REASON_BYTES]
-    return f"It closed the link: {shown}" if shown else "It closed the link."

@@ -44,8 +44,11 @@ class Sessions:
             moves = self._held.moves
             frozen = await self._ledger.frozen()
             vector = await self._ledger.vector()
+            testimony = await self._ledger.testimony()
             self._held.froze(frozen)
-            if self._held.moves == moves:
+            still = self._held.moves == moves
+            self._held.testified(testimony)
+            if still:
                 self._held.replace(vector)
                 return
         self._held.moved(vector)

@@ -37,6 +37,20 @@ class Convict(Action, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
 
+class Testify(Action, frozen=True, kw_only=True):
+    """Read these statements from beyond a fork and call `Session.have_testimony`."""
+
+    hashes: tuple[bytes, ...]
+    size: int
+
+
+class Attest(Action, frozen=True, kw_only=True):
+    """Verify and store statements from beyond a fork, and call `Session.attested`."""
+
+    author: bytes
+    statements: tuple[Entry, ...]
+
+
 class Recount(Action, frozen=True, kw_only=True):
     """Read the vector of the store and call `Session.moved`."""
 

@@ -4,18 +4,23 @@ That nothing stays missing rests on this alone: vectors are compared when a link
 every half minute, and what moved here by another link is told within a second.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from sync.limits import BLOBS_WANTED, HAVE_MS, PLACES
 from sync.log.chain import EMPTY, Head
+from sync.log.fork import Evidence
 from sync.log.kinds import Log
 from sync.log.vector import Place, Vector
 from sync.wire import frames
-from sync.wire.actions import Action, FindBlobs, Recount, Send
-from sync.wire.conduct import VECTORS, Conduct, known
+from sync.wire.actions import Action, Convict, FindBlobs, Recount, Send
+from sync.wire.conduct import EARLIER, VECTORS, Conduct, Misconduct, known
 from sync.wire.held import Held
 from sync.wire.pulling import Pulling
+from sync.wire.testifying import Testifying
+
+Said = frames.Have | frames.Proofs | frames.Testified | frames.Testimony
+"""What a peer says of its store as a whole."""
 
 
 class Sight(Enum):
@@ -39,12 +44,15 @@ class Comparing:
         pulling: Pulling,
         conduct: Conduct,
         chance: Callable[[], float],
+        *,
+        testifying: Testifying,
     ) -> None:
         self._theirs = theirs
         self._held = held
         self._pulling = pulling
         self._conduct = conduct
         self._chance = chance
+        self._testifying = testifying
         self._greeting: Vector = {}
         self._greeting_digest = b""
         self._moves_told = -1
@@ -60,6 +68,7 @@ class Comparing:
         """Return the digest for HELLO; both sides compare these two and no later ones."""
         self._greeting = dict(self._held.heads)
         self._greeting_digest = self._held.digest
+        self._testifying.greet()
         return self._greeting_digest
 
     def opened(self, digest: bytes, now: int) -> list[Action]:
@@ -69,27 +78,18 @@ class Comparing:
             return self._all()
         # Both hold the same: neither needs to say what.
         self._agree(self._greeting)
+        self._testifying.agree(greeting=True)
         return []
 
-    def told(self, have: frames.Have, now: int) -> list[Action]:
-        """The peer says what it holds. Raises `Misconduct`."""
-        ours = self._held.digest
-        if have.whole:
-            self._whole = True
-            self._theirs.clear()
-        self._know({(row.author, row.log): Head(seq=row.seq, hash=row.hash) for row in have.heads})
-        actions: list[Action] = []
-        if have.digest == ours:
-            self._theirs.clear()
-            self._agree(self._held.heads)
-        elif have.ask:
-            self._conduct.count(VECTORS, now)
-            actions += self._all()
-        elif not have.whole and not have.heads and self._compared != (ours, have.digest):
-            self._compared = (ours, have.digest)
-            self._conduct.count(VECTORS, now)
-            actions += self._all(ask=True)
-        return actions + self._pulling.wants(now)
+    def took(self, frame: Said, fleet: bytes, now: int) -> list[Action]:
+        """The peer says what it holds, and of forks. Raises `Misconduct`."""
+        match frame:
+            case frames.Have():
+                return self._told(frame, now)
+            case frames.Proofs():
+                return self._proved(frame.evidence, fleet, now)
+            case _:
+                return self._testifying.took(frame, now)
 
     def sight(self, node: bytes) -> Sight:
         """How far the peer has the logs of `node`, against how far they are held here."""
@@ -132,6 +132,35 @@ class Comparing:
         self._forks_told |= {one.place: one.seq for one in evidence}
         return [Send(frame=frames.encode(frame)) for frame in frames.proofs(evidence)]
 
+    def _proved(self, evidence: Sequence[Evidence], fleet: bytes, now: int) -> list[Action]:
+        """Have the store look at what is not known here."""
+        news = tuple([one for one in evidence if self._held.counts(one.place, one.seq)])
+        if any(one.fleet != fleet for one in news):
+            raise Misconduct("It sends evidence of another fleet.")
+        if any(one.place in self._held.frozen for one in news):
+            self._conduct.count(EARLIER, now)
+        return [Convict(evidence=news)] if news else []
+
+    def _told(self, have: frames.Have, now: int) -> list[Action]:
+        ours = self._held.digest
+        if have.whole:
+            self._whole = True
+            self._theirs.clear()
+        self._know({(row.author, row.log): Head(seq=row.seq, hash=row.hash) for row in have.heads})
+        actions: list[Action] = []
+        if have.digest == ours:
+            self._theirs.clear()
+            self._agree(self._held.heads)
+            self._testifying.agree()
+        elif have.ask:
+            self._conduct.count(VECTORS, now)
+            actions += self._all()
+        elif not have.whole and not have.heads and self._compared != (ours, have.digest):
+            self._compared = (ours, have.digest)
+            self._conduct.count(VECTORS, now)
+            actions += self._all(ask=True)
+        return actions + self._pulling.wants(now)
+
     def _plan(self, now: int) -> None:
         self._have_at = now + int(HAVE_MS * (0.5 + self._chance()))
 
@@ -155,6 +184,7 @@ class Comparing:
         self._moves_told = self._held.moves
         return [
             *self._prove(self._held.frozen),
+            *self._testifying.tell(),
             self._have(self._held.heads, whole=True, ask=ask),
         ]
 

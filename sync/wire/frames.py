@@ -5,14 +5,14 @@ count and number is checked before it is used, and what does not fit is a `BadFr
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from sync.errors import BadEntry, BadFrame
+from sync.errors import BadFrame
 from sync.limits import (
     BLOB_BYTES,
     BLOB_CHUNK_BYTES,
@@ -27,19 +27,25 @@ from sync.limits import (
     SALT_BYTES,
     SERVED_BYTES,
 )
-from sync.log import fork
-from sync.log.entry import HEADER_BYTES, SIGNATURE_BYTES, Entry, decode, unpack
+from sync.log.entry import SIGNATURE_BYTES, Entry
 from sync.log.fork import Evidence
+from sync.wire.packed import (
+    ENTRY_MIN,
+    packed,
+    read_entries,
+    read_evidence,
+    read_testified,
+    read_testimony,
+)
 
 PROTOCOL: Final = 1
 """The protocol spoken; HELLO names a range."""
-MINOR: Final = 0
+MINOR: Final = 1
 """Rises with additions that an older node may ignore."""
+TESTIFIES: Final = 1
+"""From this minor on a node speaks of statements beyond forks."""
 
-_ENTRY_MIN: Final = HEADER_BYTES + SIGNATURE_BYTES + 1
 _BLOB = struct.Struct(">32sQQ")
-TEXT_HERE: Final = 1
-TEXT_ERASED: Final = 0
 
 
 class FrameType(IntEnum):
@@ -60,6 +66,8 @@ class FrameType(IntEnum):
     GOODBYE = 13
     FAREWELL = 14
     EVIDENCE = 15
+    TESTIMONY = 16
+    TESTIFIED = 17
 
 
 Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
@@ -213,6 +221,19 @@ class Proofs(Frame, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
 
+class Testimony(Frame, frozen=True, kw_only=True):
+    """What one author stated beyond the fork of its decisions log, as far as the peer lacks it."""
+
+    entries: tuple[Entry, ...]
+
+
+class Testified(Frame, frozen=True, kw_only=True):
+    """What the sender keeps of that: all of one author, by hash, in their order."""
+
+    author: bytes
+    hashes: tuple[bytes, ...]
+
+
 _JSON: Final[dict[FrameType, type[Frame]]] = {
     FrameType.HELLO: Hello,
     FrameType.HAVE: Have,
@@ -233,12 +254,16 @@ def encode(frame: Frame) -> bytes:
     """Return the bytes of a frame."""
     match frame:
         case Entries():
-            return _packed(FrameType.ENTRIES, frame.entries)
+            return packed(FrameType.ENTRIES, frame.entries)
         case Farewell():
-            return _packed(FrameType.FAREWELL, frame.entries)
+            return packed(FrameType.FAREWELL, frame.entries)
         case Proofs():
-            packed = b"".join(one.pack() for one in frame.evidence)
-            return bytes([FrameType.EVIDENCE]) + packed
+            proofs = b"".join(one.pack() for one in frame.evidence)
+            return bytes([FrameType.EVIDENCE]) + proofs
+        case Testimony():
+            return packed(FrameType.TESTIMONY, frame.entries)
+        case Testified():
+            return bytes([FrameType.TESTIFIED]) + b"".join((frame.author, *frame.hashes))
         case Presence():
             return bytes([FrameType.PRESENCE]) + frame.signature + frame.raw
         case Letter():
@@ -260,26 +285,12 @@ def decode_frame(data: bytes) -> Frame | None:
         kind = FrameType(data[0])
     except ValueError:
         return None
-    match kind:
-        case FrameType.ENTRIES:
-            return Entries(entries=_entries(data))
-        case FrameType.FAREWELL:
-            return Farewell(entries=_entries(data))
-        case FrameType.EVIDENCE:
-            return Proofs(evidence=_evidence(data))
-        case FrameType.PRESENCE:
-            return Presence(**_signed(data, PRESENCE_BYTES))
-        case FrameType.LETTER:
-            return Letter(**_signed(data, LETTER_BYTES))
-        case FrameType.BLOB:
-            return _blob(data)
-        case _:
-            return _json(kind, data)
+    return _READ[kind](data) if kind in _READ else _json(kind, data)
 
 
 def size_of(entry: Entry) -> int:
     """Return the bytes an entry takes in a frame."""
-    return _ENTRY_MIN + len(entry.facts) + len(entry.text or b"")
+    return ENTRY_MIN + len(entry.facts) + len(entry.text or b"")
 
 
 def batches(entries: Iterable[Entry], size: int = SERVED_BYTES) -> Iterator[tuple[Entry, ...]]:
@@ -302,66 +313,6 @@ def proofs(evidence: Sequence[Evidence]) -> list[Proofs]:
     return [Proofs(evidence=tuple(evidence[at : at + PROOFS])) for at in starts]
 
 
-def _packed(kind: FrameType, entries: Iterable[Entry]) -> bytes:
-    parts = [bytes([kind])]
-    for entry in entries:
-        erased = entry.text is None
-        flag = bytes([TEXT_ERASED if erased else TEXT_HERE])
-        parts += [entry.raw, entry.signature, flag, entry.facts, entry.text or b""]
-    return b"".join(parts)
-
-
-def _entries(data: bytes) -> tuple[Entry, ...]:
-    found: list[Entry] = []
-    at = 1
-    while at < len(data):
-        if len(found) == FRAME_ENTRIES:
-            raise BadFrame(f"It sent a frame of more than {FRAME_ENTRIES} entries.")
-        entry, at = _entry(data, at)
-        found.append(entry)
-    return tuple(found)
-
-
-def _entry(data: bytes, at: int) -> tuple[Entry, int]:
-    body = at + _ENTRY_MIN
-    if body > len(data):
-        raise BadFrame("It sent an entry that is cut short.")
-    raw = data[at : at + HEADER_BYTES]
-    flag = data[body - 1]
-    if flag not in (TEXT_HERE, TEXT_ERASED):
-        raise BadFrame("It sent an entry with an unknown mark.")
-    try:
-        header = unpack(raw)
-        text = body + header.facts_len
-        end = text + (header.text_len if flag == TEXT_HERE else 0)
-        if end > len(data):
-            raise BadFrame("It sent an entry that is cut short.")
-        entry = decode(
-            raw,
-            data[at + HEADER_BYTES : body - 1],
-            data[body:text],
-            data[text:end] if flag == TEXT_HERE else None,
-            header=header,
-        )
-    except BadEntry as error:
-        raise BadFrame(f"It sent a bad entry: {error.sentence}") from None
-    return entry, end
-
-
-def _evidence(data: bytes) -> tuple[Evidence, ...]:
-    parts = [data[at : at + fork.EVIDENCE_BYTES] for at in range(1, len(data), fork.EVIDENCE_BYTES)]
-    if len(parts) > PROOFS:
-        raise BadFrame(f"It sent a frame that proves more than {PROOFS} forks.")
-    try:
-        found = tuple([fork.decode(part) for part in parts])
-    except BadEntry as error:
-        raise BadFrame(f"It sent bad evidence: {error.sentence}") from None
-    if len({one.place for one in found}) < len(found):
-        # Of several forks of a log the earliest counts: a sound peer keeps no other.
-        raise BadFrame("It sent a frame that proves several forks of one log.")
-    return found
-
-
 def _signed(data: bytes, limit: int) -> dict[str, bytes]:
     start = 1 + SIGNATURE_BYTES
     if not start < len(data) <= start + limit:
@@ -380,6 +331,23 @@ def _blob(data: bytes) -> Blob:
     if offset + len(chunk) > total or (total and not chunk):
         raise BadFrame("It sent a piece that lies outside of its blob.")
     return Blob(name=name, offset=offset, total=total, chunk=chunk)
+
+
+def _testified(data: bytes) -> Testified:
+    author, hashes = read_testified(data)
+    return Testified(author=author, hashes=hashes)
+
+
+_READ: Final[dict[FrameType, Callable[[bytes], Frame]]] = {
+    FrameType.ENTRIES: lambda data: Entries(entries=read_entries(data)),
+    FrameType.FAREWELL: lambda data: Farewell(entries=read_entries(data)),
+    FrameType.EVIDENCE: lambda data: Proofs(evidence=read_evidence(data)),
+    FrameType.TESTIMONY: lambda data: Testimony(entries=read_testimony(data)),
+    FrameType.TESTIFIED: _testified,
+    FrameType.PRESENCE: lambda data: Presence(**_signed(data, PRESENCE_BYTES)),
+    FrameType.LETTER: lambda data: Letter(**_signed(data, LETTER_BYTES)),
+    FrameType.BLOB: _blob,
+}
 
 
 def _json(kind: FrameType, data: bytes) -> Frame:

@@ -6,17 +6,21 @@ from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry, sha256
 from sync.log.fork import Frozen
 from sync.log.vector import Place, Vector, place_of
+from sync.wire.testimony import Said, Testimony, merged, packed
 
 PREFIX = b"askmesh/vector/v1\0"
 FORKS_PREFIX = b"askmesh/forks/v1\0"
 
 
-def digest(vector: Vector, frozen: Mapping[Place, int] | None = None) -> bytes:
+def digest(
+    vector: Vector, frozen: Mapping[Place, int] | None = None, testimony: Testimony | None = None
+) -> bytes:
     """Return the hash of a vector: equal digests mean equal stores.
 
     Over `PREFIX`, then author, log (1 byte), number (8 bytes) and hash of each log that
     has an entry, sorted by author and log. Where forks are known (`frozen`: the first number
-    that is disputed): over `FORKS_PREFIX` and author, log and number of each as well.
+    that is disputed): over `FORKS_PREFIX` and author, log and number of each as well, and
+    where something was stated beyond them, over that (`sync.wire.testimony.packed`).
     """
     parts = [
         b"%b%c%b%b" % (author, log, head.seq.to_bytes(8, "big"), head.hash)
@@ -29,7 +33,7 @@ def digest(vector: Vector, frozen: Mapping[Place, int] | None = None) -> bytes:
             b"%b%c%b" % (author, log, seq.to_bytes(8, "big"))
             for (author, log), seq in sorted(frozen.items())
         ]
-    return sha256(PREFIX + b"".join(parts))
+    return sha256(PREFIX + b"".join(parts) + packed(testimony or {}))
 
 
 class Held:
@@ -41,6 +45,7 @@ class Held:
     def __init__(self, vector: Vector | None = None) -> None:
         self._heads: dict[Place, Head] = {}
         self._frozen: dict[Place, Frozen] = {}
+        self._testimony: dict[bytes, frozenset[Said]] = {}
         self._digest: bytes | None = None
         self.moves = 0
         """Rises whenever a head moves."""
@@ -60,11 +65,16 @@ class Held:
         return self._frozen
 
     @property
+    def testimony(self) -> Testimony:
+        """What is kept of each author whose decisions log forked. Not to be changed."""
+        return self._testimony
+
+    @property
     def digest(self) -> bytes:
-        """The hash of the whole vector, and of the forks that are known."""
+        """The hash of the whole vector, of the forks that are known, and of the testimony."""
         if self._digest is None:
             frozen = {place: one.seq for place, one in self._frozen.items()}
-            self._digest = digest(self._heads, frozen)
+            self._digest = digest(self._heads, frozen, self._testimony)
         return self._digest
 
     def head(self, place: Place) -> Head:
@@ -101,6 +111,14 @@ class Held:
                     self._heads[place] = one.end
             self._changed(decisions=True)
 
+    def testified(self, testimony: Testimony) -> None:
+        """This is durable here. It is no less than before: readings may overtake each other."""
+        for author, said in testimony.items():
+            now = merged(said, self._testimony.get(author, ()))
+            if self._testimony.get(author) != now:
+                self._testimony[author] = now
+                self._changed(decisions=True)
+
     def replace(self, heads: Vector) -> None:
         """Exactly these heads count: after a removal, those of its author may be lower."""
         if dict(heads) != self._heads:
@@ -122,6 +140,7 @@ class Held:
         """This node belongs to another fleet: nothing is held."""
         self._heads.clear()
         self._frozen.clear()
+        self._testimony.clear()
         self._changed(decisions=True)
 
     def _changed(self, *, decisions: bool) -> None:

@@ -6,9 +6,8 @@ then vectors, then runs and what is just written; docs/protocol.md, "Sessions", 
 that only runs forward; only `clock` is the judging one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Protocol
 
 import msgspec
 
@@ -20,14 +19,12 @@ from sync.limits import (
 )
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
-from sync.log.fork import Evidence, Frozen
 from sync.log.vector import Place, Vector, Wanted
 from sync.wire import frames
 from sync.wire.actions import (
     Action,
     Carried,
     Close,
-    Convict,
     Farewell,
     FindBlobs,
     Heard,
@@ -37,11 +34,14 @@ from sync.wire.actions import (
 from sync.wire.blob_transfer import Fetching, Giving
 from sync.wire.claims import Claims
 from sync.wire.comparing import Comparing, Sight
-from sync.wire.conduct import EARLIER, FRAMES, UNSTORABLE, Conduct, Misconduct
+from sync.wire.conduct import FRAMES, UNSTORABLE, Conduct, Misconduct
 from sync.wire.heartbeat import Heartbeat
 from sync.wire.held import Held
+from sync.wire.kept import Kept
 from sync.wire.pulling import Pulling
 from sync.wire.serving import Serving
+from sync.wire.testifying import Testifying
+from sync.wire.testimony import Testimony
 
 
 class Code(IntEnum):
@@ -82,25 +82,6 @@ class Us(msgspec.Struct, frozen=True, kw_only=True):
     port: int | None = None
 
 
-class Kept(Protocol):
-    """What became of received entries: `sync.net.ledger.Kept`."""
-
-    @property
-    def heads(self) -> Vector:
-        """The heads that moved."""
-        ...
-
-    @property
-    def frozen(self) -> Mapping[Place, Frozen]:
-        """The logs that were found to have forked."""
-        ...
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the rest was not stored."""
-        ...
-
-
 class Session:
     """One link. Every method returns what is to be done, in order."""
 
@@ -126,7 +107,10 @@ class Session:
         self._serving = Serving(self._theirs, held, conduct)
         self._fetching = Fetching(claims, conduct)
         self._giving = Giving()
-        self._comparing = Comparing(self._theirs, held, self._pulling, conduct, chance)
+        self._testifying = Testifying(held, conduct)
+        self._comparing = Comparing(
+            self._theirs, held, self._pulling, conduct, chance, testifying=self._testifying
+        )
         self._heartbeat = Heartbeat(clock)
         self.hello: frames.Hello | None = None
         """What the peer says of itself."""
@@ -219,7 +203,7 @@ class Session:
         """What the oldest `Keep` asked for is durable."""
 
         def go_on() -> list[Action]:
-            self._held.froze(kept.frozen)
+            self._learn(kept)
             return self._pulling.kept(kept.heads, kept.trouble, now)
 
         return self._when_open(go_on, now)
@@ -228,12 +212,21 @@ class Session:
         """What `Convict` asked for is durable, as far as it holds."""
 
         def go_on() -> list[Action]:
-            self._held.froze(kept.frozen)
+            self._learn(kept)
             if kept.trouble is not None:
                 self._conduct.count(UNSTORABLE, now)
             return self._pulling.wants(now)
 
         return self._when_open(go_on, now)
+
+    def attested(self, author: bytes, kept: Kept, now: int) -> list[Action]:
+        """What `Attest` asked for is durable, as far as it holds."""
+        told = self.froze(kept, now)
+        return told + self._when_open(lambda: self._testifying.attested(author), now)
+
+    def have_testimony(self, entries: Sequence[Entry], now: int) -> list[Action]:
+        """What `Testify` asked for."""
+        return self._when_open(lambda: self._testifying.have_read(entries), now)
 
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         """What `Read` asked for."""
@@ -251,11 +244,12 @@ class Session:
         """Entries were committed here that the peer may lack. `Held` knows of them already."""
         return self._when_open(lambda: self._serving.push(entries, now), now)
 
-    def moved(self, vector: Vector, now: int) -> list[Action]:
-        """The vector of the store, read anew."""
+    def moved(self, vector: Vector, testimony: Testimony, now: int) -> list[Action]:
+        """The vector of the store, read anew, and what it keeps from beyond forks."""
 
         def compare() -> list[Action]:
             self._held.moved(vector)
+            self._held.testified(testimony)
             return self._pulling.wants(now)
 
         return self._when_open(compare, now)
@@ -294,6 +288,7 @@ class Session:
             return []
         self._giving.tick(now)
         actions = [*self._heartbeat.tick(now), *self._comparing.tick(now)]
+        actions += self._testifying.news()
         return actions + self._pulling.tick(now) + self._fetching.tick(now)
 
     # --- frames -----------------------------------------------------------------------------
@@ -316,25 +311,14 @@ class Session:
                 return self._serving.acknowledged(frame)
             case frames.Want():
                 return self._serving.wanted(frame.runs, now)
-            case frames.Have():
-                return self._comparing.told(frame, now)
+            case frames.Have() | frames.Proofs() | frames.Testified() | frames.Testimony():
+                return self._comparing.took(frame, self._us.fleet, now)
             case _:
                 return self._take_small(frame, now)
 
-    def _convict(self, evidence: Sequence[Evidence], now: int) -> list[Action]:
-        """Have the store look at what is not known here of forks."""
-        news = tuple([one for one in evidence if self._held.counts(one.place, one.seq)])
-        if any(one.fleet != self._us.fleet for one in news):
-            raise Misconduct("It sends evidence of another fleet.")
-        if any(one.place in self._held.frozen for one in news):
-            self._conduct.count(EARLIER, now)
-        return [Convict(evidence=news)] if news else []
-
     def _take_small(self, frame: frames.Frame, now: int) -> list[Action]:
-        """Take what is not about entries and vectors."""
+        """Take what is not about entries, vectors and forks."""
         match frame:
-            case frames.Proofs():
-                return self._convict(frame.evidence, now)
             case frames.Presence():
                 return [Heard(raw=frame.raw, signature=frame.signature)]
             case frames.Letter():
@@ -369,6 +353,7 @@ class Session:
         self.hello = hello
         self._heartbeat.heard(hello.now)
         self._state = State.OPEN
+        self._testifying.opened(hello.minor)
         return [
             Opened(port=hello.port, run=hello.boot),
             FindBlobs(limit=BLOBS_WANTED),
@@ -377,6 +362,10 @@ class Session:
         ]
 
     # --- small steps ------------------------------------------------------------------------
+
+    def _learn(self, kept: Kept) -> None:
+        self._held.froze(kept.frozen)
+        self._held.testified(kept.testimony)
 
     def _when_open(self, step: Callable[[], list[Action]], now: int) -> list[Action]:
         if not self.opened:

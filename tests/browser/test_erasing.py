@@ -14,6 +14,7 @@ async def test_a_text_is_erased_after_its_id_was_typed(open_page: OpenPage) -> N
     )
     await viewer.open(asked["id"])
     await expect(viewer.ask.get_by_text("It is hunter2.")).to_be_visible()
+    await expect(viewer.page.locator("#announcer")).to_contain_text("hunter2")
     await viewer.ask.get_by_text("Erase the text").click()
     send = viewer.ask.get_by_role("button", name="Erase on all machines")
     typed = viewer.ask.get_by_label(f"Type {asked['id']} to erase it")

@@ -12,7 +12,7 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import call_views, views
+from web import account_views, call_views, people_views, views
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -71,8 +71,8 @@ def test_the_page_has_nothing_inline_and_names_only_files_that_exist() -> None:
 
 
 def properties(name: str) -> set[str]:
-    """The properties of a typedef in `types.js`."""
-    source = (STATIC / "types.js").read_text()
+    """The properties of a typedef in `types.js` and its like."""
+    source = "".join(path.read_text() for path in sorted(STATIC.glob("*types.js")))
     long = re.search(rf"@typedef \{{object\}} {name}\n(.*?)(?=@typedef|\*/)", source, re.DOTALL)
     if long:
         return set(re.findall(r"@property \{.*\} \[?(\w+)", long.group(1)))
@@ -86,7 +86,13 @@ def properties(name: str) -> set[str]:
     "view",
     [
         view
-        for view in (*vars(views).values(), call_views.FileView)
+        for view in (
+            *vars(views).values(),
+            *vars(people_views).values(),
+            *vars(account_views).values(),
+            call_views.FileView,
+        )
+        if view is not account_views.WordTaken  # operators' alone
         if isinstance(view, type) and issubclass(view, msgspec.Struct) and view is not views.View
     ],
     ids=lambda view: view.__name__,

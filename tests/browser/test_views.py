@@ -69,7 +69,8 @@ async def test_sessions_say_who_does_what_and_whether_a_gate_holds(
     await expect(session).to_contain_text("Gate not seen")
     await expect(session).to_contain_text("last heard")
     await session.get_by_role("button", name="1 open ask").click()
-    await expect(viewer.page.get_by_label("Project")).to_have_value("example.org/team/app")
+    project = viewer.page.get_by_label("Project", exact=True)
+    await expect(project).to_have_value("example.org/team/app")
 
 
 async def test_a_link_leads_to_one_ask(open_page: OpenPage) -> None:
@@ -93,7 +94,7 @@ async def test_one_project_at_a_time(open_page: OpenPage, running_node: RunningN
             project=project,
         )
     await expect(viewer.group("needs").locator("ask-row")).to_have_count(2)
-    await viewer.page.get_by_label("Project").select_option("site")
+    await viewer.page.get_by_label("Project", exact=True).select_option("site")
     await expect(viewer.group("needs").locator("ask-row")).to_have_count(1)
     await expect(viewer.page.get_by_text("1 that needs you is not shown")).to_be_visible()
     await expect(viewer.page.locator("#tab-count")).to_have_text("2")

@@ -65,6 +65,8 @@ ALONE = {
     f"DELETE {MACHINE}": (403, "cannot remove itself"),
     "POST /api/leaving": (403, "in no fleet with others"),
     "POST /api/hold": (409, "not on hold"),
+    "POST /api/messages": (404, "No agent"),
+    "POST /api/messages/abcd-m1/erasing": (404, "no message"),
     "POST /api/rejoining": (409, "history is whole"),
 }
 """What a person is refused on a machine that is alone: for its own reason, not for who asks."""
@@ -85,6 +87,14 @@ FIXED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ),
     ("PUT", "/api/attention/mute"): ("/api/attention/mute", {"until": None}),
     ("PUT", "/api/attention/quiet"): ("/api/attention/quiet", {"quiet": None}),
+    ("POST", "/api/messages"): (
+        "/api/messages",
+        {"project": "nowhere", "to": ["codex"], "body": "Ann says yes."},
+    ),
+    ("POST", "/api/messages/{id}/erasing"): (
+        "/api/messages/abcd-m1/erasing",
+        {"confirm": "abcd-m1"},
+    ),
     ("PUT", "/api/standing"): ("/api/standing", {"person": "Ann", "standing": "on_hold"}),
     ("POST", "/api/standing/word"): ("/api/standing/word", WORD),
     ("POST", "/api/standing/operators"): ("/api/standing/operators", OPERATOR),
@@ -115,6 +125,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
+        ("POST", "/api/asks/{id}/rule"): (f"{ask}/rule", {"action": "allow"}),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),

@@ -18,6 +18,7 @@ from node.founding import open_store
 from node.gate.call import make_call
 from node.gate.rules import Rules
 from node.process import Node, Seams
+from sync.errors import NotAllowed
 from sync.log.kinds import EntryType
 from tests.fleet.history import entries
 from web.desk import Ballot, Viewer
@@ -99,7 +100,7 @@ async def test_rules_that_refuse_a_call_by_now_void_an_allow_given_on_the_agents
     who = hold().who
     call = {"tool": "Bash", "arguments": {"command": "git push"}}
     told = []
-    for number, source in enumerate((None, DENY, None)):
+    for number, source in enumerate((None, DENY)):
         flag = Flag(kind="approval", title=f"Push {number}", call=call)
         asked = await agents.flag(who, flag, request=f"f{number}")
         seen = (await desk.ask(viewer, asked.id)).ask.seen
@@ -109,4 +110,9 @@ async def test_rules_that_refuse_a_call_by_now_void_an_allow_given_on_the_agents
             who, asked.id, wait_s=0, request=f"a{number}", progress=None
         )
         told.append((answer.state, answer.reason))
-    assert told == [("allowed", None), ("void", "rules tightened"), ("void", "rules tightened")]
+    assert told == [("allowed", None), ("void", "rules tightened")]
+    with pytest.raises(NotAllowed, match="A rule refuses this call"):
+        await agents.flag(who, Flag(kind="approval", title="Push 2", call=call), request="f2")
+    # What was recorded before the rules were tightened is told again, not refused.
+    again = await agents.flag(who, Flag(kind="approval", title="Push 1", call=call), request="f1")
+    assert again.id == asked.id

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from sync.errors import Conflict, NotAllowed, NotFound
+from sync.errors import NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.a_card import a_card
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
+from tests.web.audit_double import AuditDouble
 from tests.web.double_people import PeopleDouble
+from tests.web.rules_double import RulesDouble
+from tests.web.talk_double import TalkDouble
 from tests.web.together_double import TogetherDouble
 from web import views
 from web.desk import Ballot, Erasing, NewSession, SignIn, Viewer
@@ -47,9 +51,7 @@ def ask_view(**changed: object) -> views.AskView:
         "call": None,
         "seen": "0" * 64,
         "revision": 1,
-        "card": views.CardView(
-            state="waiting", sentence="Waits.", actions=[], open=True, needs_me=True, since=NOW
-        ),
+        "card": a_card(NOW),
         "final": None,
         "handover": None,
         "resolved": None,
@@ -99,7 +101,15 @@ def pairing_view(**changed: object) -> views.PairingView:
     return views.PairingView(**fields | changed)
 
 
-class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
+class DeskDouble(
+    TalkDouble,
+    TogetherDouble,
+    AccountsDouble,
+    AttentionDouble,
+    PeopleDouble,
+    AuditDouble,
+    RulesDouble,
+):
     """Fits `web.desk.NodeDesk`. `done` holds every change that was asked for, by anyone."""
 
     store_id = STORE_ID
@@ -107,6 +117,7 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
     version = "0.0.1"
 
     def __init__(self) -> None:
+        super().__init__()
         self.shown = ask_view()
         self.done: list[tuple[str, object]] = []
         self.read: list[str] = []
@@ -299,19 +310,6 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
         erased = views.ErasedView(by="Ann", at=NOW, reason=wanted.reason)
         return ask_view(title="(this text was erased)", erased=erased)
 
-    async def rules(self, viewer: Viewer) -> views.RulesView | None:
-        return None
-
-    async def apply_rules(
-        self, viewer: Viewer, *, name: str, source: str, replaces: str | None
-    ) -> views.RulesView:
-        if replaces is not None:
-            raise Conflict("Other rules are in force by now.")
-        await self._do("apply_rules", (name, source))
-        return views.RulesView(
-            name=name, version="v" * 12, applied_at=NOW, applied_by="Ann", count=0, source=source
-        )
-
     # --- machines ---------------------------------------------------------------------------
 
     async def fleet(self, viewer: Viewer) -> views.FleetView:
@@ -388,8 +386,3 @@ class DeskDouble(TogetherDouble, AccountsDouble, AttentionDouble, PeopleDouble):
 
     async def privacy(self, viewer: Viewer | None) -> list[views.PrivacyLine]:
         return [views.PrivacyLine(what="its name", to="the local network", on=True, how="")]
-
-
-def check_rules(source: str) -> list[dict[str, Any]]:
-    """Complain about anything but an empty file."""
-    return [{"line": 1, "reason": "Not empty.", "fix": "Empty it."}] if source else []

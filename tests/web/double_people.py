@@ -19,6 +19,9 @@ NOBODY = PeopleView(
             machines=[],
             roles=[],
             removable=False,
+            last_owner=True,
+            places=1,
+            used=1,
         )
     ],
     consents=[],

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from tests.running import free_port
-from tests.web.double import SECRET, DeskDouble, check_rules
+from tests.web.double import SECRET, DeskDouble
 from tests.web.wire import Served, serving, until
 from web.app import make_app
 from web.errors import PortTaken
@@ -18,7 +18,7 @@ from web.listener import ADDRESSES, PageListener, bound
 
 
 def listener_on(port: int) -> PageListener:
-    return PageListener(make_app(DeskDouble(), port=port, check_rules=check_rules), port)
+    return PageListener(make_app(DeskDouble(), port=port), port)
 
 
 @pytest.mark.parametrize(("family", "address"), ADDRESSES)

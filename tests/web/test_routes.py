@@ -9,7 +9,7 @@ import pytest
 
 from sync.errors import AskmeshError, PairingFailed
 from tests.machine import ROOT
-from tests.web.double import DeskDouble, check_rules
+from tests.web.double import DeskDouble
 from tests.web.wire import BODIES, Served
 from web import limits
 from web.app import make_app
@@ -123,7 +123,7 @@ def test_what_needs_no_session_once_nobody_can_sign_in_is_a_short_list() -> None
 
 
 async def test_the_application_serves_the_table_and_nothing_else() -> None:
-    app = make_app(DeskDouble(), port=1, check_rules=check_rules)
+    app = make_app(DeskDouble(), port=1)
     served = {
         (route.method, route.resource.canonical)
         for route in app.router.routes()

@@ -28,6 +28,8 @@ ALONE = {
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
     "leave": ((403, "not_allowed"), "in no fleet with others"),
     "rejoin": ((409, "conflict"), "history is whole"),
+    "write_message": ((404, "not_found"), "No agent 'codex'"),
+    "propose_rule": ((400, "invalid"), "about no call"),
     "go_on": ((409, "conflict"), "not on hold"),
 }
 """What a machine that is alone refuses its own person, and why."""
@@ -54,6 +56,7 @@ class Scene:
         thing = self.ask if route.path.startswith("/api/asks") else self.wish["id"]
         thing = self.note if route.name == "mark" else thing
         thing = "6b" * 32 if route.name == "remove_operator" else thing
+        thing = self.version() if route.name == "rules_version" else thing
         thing = self.own_session() if route.name == "end_session" else thing
         target = route.path.replace("{id}", thing).replace("{name}", "app.js")
         target = target.replace("{node}", "testbox").replace("{person}", "Ann")
@@ -62,6 +65,9 @@ class Scene:
     def own_session(self) -> str:
         rows = self.person.ok("GET", "/api/sessions")["sessions"]
         return next(str(row["id"]) for row in rows if row["current"])
+
+    def version(self) -> str:
+        return str(self.person.ok("GET", "/api/rules")["rules"]["version"])
 
     def body(self, route: Route) -> Any:  # noqa: ANN401 -- JSON
         """A body that would be carried out for the person."""

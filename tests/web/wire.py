@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.running import free_port
-from tests.web.double import CODE, SECRET, STORE_ID, DeskDouble, check_rules
+from tests.web.double import CODE, SECRET, STORE_ID, DeskDouble
 from web.app import make_app
 from web.errors import PortTaken
 from web.events import Pace
@@ -157,6 +157,7 @@ def address(route: Route) -> str:
     """An address of a route that the double knows."""
     thing = "kkkk-1" if route.path.startswith("/api/asks") else "wish2"
     thing = "6b" * 32 if "operators" in route.path else thing
+    thing = "ab" * 6 if route.name == "rules_version" else thing
     path = route.path.replace("{id}", thing).replace("{name}", "app.js")
     return path.replace("{node}", "testbox").replace("{person}", "Ann")
 
@@ -199,8 +200,16 @@ BODIES: dict[str, Any] = {
     "subscribe": {"agent": "claude", "on": False},
     "mute": {"until": None},
     "set_quiet": {"quiet": None},
+    "messages": None,
+    "talk": None,
+    "write_message": {"project": "example.org/shop", "to": ["codex"], "body": "Use 8000."},
+    "redact_message": {"confirm": "kkkk-m1"},
+    "audit": None,
     "rules": None,
     "check_rules": {"source": "[[rule]]"},
+    "rules_history": None,
+    "rules_version": None,
+    "propose_rule": {"action": "allow"},
     "apply_rules": {"name": "team", "source": "", "replaces": None},
     "fleet": None,
     "begin_pairing": {},
@@ -249,7 +258,7 @@ async def listening(desk: DeskDouble, pace: Pace, arrive_s: float) -> tuple[int,
     """A listener on a port that nobody else took in the meantime."""
     while True:
         port = free_port()
-        application = make_app(desk, port=port, check_rules=check_rules, pace=pace)
+        application = make_app(desk, port=port, pace=pace)
         listener = PageListener(application, port, arrive_s=arrive_s)
         with contextlib.suppress(PortTaken):
             await listener.open()

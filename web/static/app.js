@@ -3,6 +3,7 @@
 
 import { byId, setText, show } from "./elements.js";
 import { firstRun, nobodyYet, recoveryWords } from "./first-run.js";
+import { invitationCode } from "./invitation.js";
 import { Page } from "./page.js";
 import { signIn } from "./sign-in.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
@@ -13,16 +14,18 @@ const RETRY_MS = 2_000;
  * The token of the first sign-in stands in the address only until this line has run.
  * It is kept in memory and nowhere else.
  */
-const token = takeToken();
+const token = takeOff((hash) => /^#t=([\w-]+)$/.exec(hash)?.[1] ?? null);
+/** The code of an invitation is treated likewise. */
+let invitation = takeOff(invitationCode);
 /** @type {Page | null} */
 let page = null;
 let entering = false;
 
-function takeToken() {
-  const found = /^#t=([\w-]+)$/.exec(location.hash);
-  if (found === null) return null;
-  history.replaceState(null, "", location.pathname);
-  return found[1] ?? null;
+/** @param {(hash: string) => string | null} find */
+function takeOff(find) {
+  const found = find(location.hash);
+  if (found !== null) history.replaceState(null, "", location.pathname);
+  return found;
 }
 
 /** Show the inbox, or what has to be done before it can be shown. */
@@ -55,6 +58,7 @@ function openPage(state) {
   if (page !== null && page.inbox.storeId === state.store_id) page.resume(state);
   else if (page !== null) location.reload();
   else page = new Page(state, () => void enter());
+  page.notices.showInvited(invitation !== null);
 }
 
 /** A session has ended. What the page showed is put away, not thrown away. */
@@ -87,7 +91,7 @@ async function showWhoIsThere() {
   byId("notices").replaceChildren();
   setText(byId("machine"), hello.machine);
   document.title = "Sign in · askmesh";
-  if (hello.has_person) showEntry(signIn(hello, signedIn));
+  if (hello.has_person) showEntry(signIn(hello, signedIn, invitation ?? ""));
   else if (token !== null) showEntry(firstRun(hello, token, signedIn));
   else showEntry(nobodyYet());
 }
@@ -103,6 +107,7 @@ function showEntry(card) {
 
 /** @param {T.SignedIn} reply */
 function signedIn(reply) {
+  invitation = null;
   const words = reply.recovery_words;
   if (words && words.length > 0) {
     showEntry(recoveryWords(words, reply.recovery_qr, () => void start()));
@@ -115,5 +120,9 @@ byId("skip").addEventListener("click", (event) => {
   // Not by the address: that names what is shown.
   event.preventDefault();
   byId("main").focus();
+});
+// A link that is opened where the page stands already does not load it again.
+window.addEventListener("hashchange", () => {
+  if (invitationCode(location.hash) !== null) location.reload();
 });
 void start();

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
-/** @import { Badge } from "./words.js" */
+/** @typedef {{word: string, tone: T.Tone}} Badge */
 
 import { ago, length } from "./time.js";
 

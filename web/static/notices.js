@@ -1,5 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as P from "./people-types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
 import { attentionWords } from "./attention-panel.js";
@@ -20,9 +21,14 @@ export class Notices {
     this.drawn = "";
     /** @type {T.SignIn[]} */
     this.signIns = [];
+    /** @type {P.ConsentRow[]} */
+    this.consents = [];
     this.newVersion = "";
+    this.invited = false;
     /** @type {T.AskView[]} */
     this.arrived = [];
+    /** The one ask whose words the announcer says. */
+    this.announced = "";
     inbox.addEventListener("arrived", (event) => {
       if (event instanceof CustomEvent) this.announce(event.detail);
     });
@@ -31,6 +37,18 @@ export class Notices {
   /** @param {T.SignIn[]} wishes */
   showSignIns(wishes) {
     this.signIns = wishes.filter((wish) => wish.state === "waiting");
+    this.inbox.changed();
+  }
+
+  /** @param {P.ConsentRow[]} consents */
+  showConsents(consents) {
+    this.consents = consents.filter((one) => one.yours);
+    this.inbox.changed();
+  }
+
+  /** Whether an invitation was opened here, which is for someone else. @param {boolean} invited */
+  showInvited(invited) {
+    this.invited = invited;
     this.inbox.changed();
   }
 
@@ -48,10 +66,11 @@ export class Notices {
     setText(byId("link-state"), link.live ? "Live" : "Not connected");
     byId("link-state").classList.toggle("lost", !link.live);
     this.showFleet();
+    if (this.inbox.asks.get(this.announced)?.erased) this.say("", "");
     const forked = fleet?.machines.filter((row) => row.state === "must_rejoin") ?? [];
     const key = JSON.stringify([
       banners, account, restored, fleet?.removed, fleet?.hold, forked.map((row) => row.machine), this.signIns,
-      this.newVersion, this.inbox.attention,
+      this.newVersion, this.inbox.attention, this.invited, this.consents,
     ]);
     if (key === this.drawn) return;
     this.drawn = key;
@@ -70,6 +89,13 @@ export class Notices {
       const [first] = this.signIns;
       const where = first && first.machine !== this.inbox.node?.machine.name ? ` on ${first.machine}` : "";
       rows.push(notice("act", `A new place${where} wants to sign in as you.`, "Type its digits", "#places"));
+    }
+    for (const { by, machine } of this.consents) {
+      rows.push(notice("act", `${by} says that ${machine.name} is a machine of yours.`, "Say whether it is", "#people"));
+    }
+    if (this.invited) {
+      const who = this.inbox.me?.name ?? "someone";
+      rows.push(notice("act", `An invitation was opened here, where ${who} is signed in. It is for someone new: sign out first, or open it in another browser of this machine.`, "Sign out", "#places"));
     }
     if (this.newVersion) {
       const reload = button("Reload", "quiet", () => location.reload());
@@ -107,13 +133,19 @@ export class Notices {
     if (this.arrived.length === 0) {
       window.setTimeout(() => {
         const [first] = this.arrived;
-        const many = `${this.arrived.length} new asks.`;
-        const one = first ? `${visibleText(first.agent)}: ${visibleText(first.title)}` : "";
-        setText(byId("announcer"), this.arrived.length === 1 ? one : many);
+        const ask = first && (this.inbox.asks.get(first.id) ?? first);
+        if (this.arrived.length > 1) this.say(`${this.arrived.length} new asks.`, "");
+        else if (ask) this.say(`${visibleText(ask.agent)}: ${visibleText(ask.title)}`, ask.id);
         this.arrived = [];
       }, ANNOUNCE_MS);
     }
     this.arrived.push(...asks);
+  }
+
+  /** @param {string} words @param {string} id   the ask whose words they are, if any */
+  say(words, id) {
+    this.announced = id;
+    setText(byId("announcer"), words);
   }
 }
 

@@ -12,6 +12,7 @@ import { Keys } from "./keys.js";
 import { Link } from "./link.js";
 import { Notices } from "./notices.js";
 import { MachinesView } from "./machines-view.js";
+import { PeopleView } from "./people-view.js";
 import { Painter } from "./painter.js";
 import { PlacesView } from "./places-view.js";
 import { PrivacyView } from "./privacy-view.js";
@@ -49,6 +50,7 @@ export class Page {
       resume: () => this.share.start(),
       signedOut,
     });
+    this.people = new PeopleView(this.inbox, signedOut);
     this.privacy = new PrivacyView();
     this.badge = new Badge();
     this.notices = new Notices(this.inbox);
@@ -57,6 +59,7 @@ export class Page {
       inbox: this.inboxView.element,
       agents: this.agents.element,
       rules: this.rules.element,
+      people: this.people.element,
       machines: this.machines.element,
       places: this.places.element,
       privacy: this.privacy.element,
@@ -165,6 +168,7 @@ export class Page {
     } else if (change.topic === "people") {
       await this.readSignIns();
       if (!this.places.element.hidden) await this.places.load();
+      if (!this.people.element.hidden) await this.people.load();
     } else if (change.topic === "fleet") {
       if (change.fleet === null) await this.machines.load();
       if (!this.privacy.element.hidden) await this.privacy.load();
@@ -172,12 +176,17 @@ export class Page {
       if (now === this.standing || this.rereading) return;
       this.standing = now;
       await this.again();
-    } else if (change.topic === "node" || change.topic === "attention") await this.again();
+    } else if (change.topic === "node" || change.topic === "attention") {
+      await this.again();
+      if (!this.people.element.hidden) await this.people.load();
+    }
   }
 
   async readSignIns() {
     const reply = await wire.signIns().catch(() => null);
     if (reply !== null) this.notices.showSignIns(reply.sign_ins);
+    const people = await wire.people().catch(() => null);
+    if (people !== null) this.notices.showConsents(people.consents);
   }
 
   /** @param {string} project */
@@ -198,6 +207,7 @@ export class Page {
       if (tab !== null) setAttribute(tab, "aria-current", current ? "page" : null);
     }
     if (view === "agents") void this.agents.report();
+    if (view === "people") void this.people.load();
     if (view === "places") void this.places.load();
     if (view === "machines") void this.machines.load();
     if (view === "privacy") void this.privacy.load();
@@ -214,6 +224,7 @@ export class Page {
     if (!this.agents.element.hidden) this.agents.update();
     if (!this.rules.element.hidden) this.rules.update();
     if (!this.machines.element.hidden) this.machines.update();
+    if (!this.people.element.hidden) this.people.update();
   }
 
   tick() {
@@ -226,6 +237,7 @@ export class Page {
     else if (!this.inboxView.element.hidden) this.inboxView.tick();
     else if (!this.agents.element.hidden) this.agents.update();
     else if (!this.machines.element.hidden) this.machines.tick();
+    else if (!this.people.element.hidden) this.people.tick();
   }
 }
 

@@ -4,13 +4,13 @@ import { field, FormError } from "./form.js";
 /** As `PASSPHRASE_CHARACTERS_MIN` of the node, which has the last word. */
 const CHARACTERS = 8;
 
-/** Make the two fields of a new passphrase. */
-export function passphraseFields() {
+/** Make the two fields of a new passphrase. @param {string} [of]   told apart by, on one page */
+export function passphraseFields(of = "") {
   const attributes = { type: "password", autocomplete: "new-password" };
   const hint = `At least ${CHARACTERS} characters. Agents on this machine cannot answer without it.`;
   return {
-    first: field("Passphrase", { name: "new-passphrase", ...attributes }, hint),
-    second: field("The same again", { name: "again", ...attributes }),
+    first: field("Passphrase", { name: `${of}new-passphrase`, ...attributes }, hint),
+    second: field("The same again", { name: `${of}again`, ...attributes }),
   };
 }
 

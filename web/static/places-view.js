@@ -1,5 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as P from "./people-types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
 import { AttentionPanel } from "./attention-panel.js";
@@ -7,6 +8,7 @@ import { button, make, setText, show } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
 import { ago, moment } from "./time.js";
 import { passphraseFields, readPassphrase } from "./passphrase.js";
+import { choice } from "./standing-form.js";
 import { visibleNodes, visibleText } from "./visible.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
 
@@ -106,9 +108,11 @@ export class PlacesView {
   async act(act, quiet = false) {
     try {
       await act();
-      const [{ sessions }, { sign_ins: wishes }] = await Promise.all([wire.sessions(), wire.signIns()]);
+      const [{ sessions }, { sign_ins: wishes }, { people }] = await Promise.all([
+        wire.sessions(), wire.signIns(), wire.people(),
+      ]);
       this.showSessions(sessions);
-      this.showWishes(wishes);
+      this.showWishes(wishes, people);
       show(this.error, false);
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) this.signedOut();
@@ -154,8 +158,9 @@ export class PlacesView {
     }
   }
 
-  /** Keeps the form of a wish while it waits, so that digits being typed stay. @param {T.SignIn[]} wishes */
-  showWishes(wishes) {
+  /** Keeps the form of a wish while it waits, so that digits being typed stay.
+   * @param {T.SignIn[]} wishes @param {P.PersonRow[]} people */
+  showWishes(wishes, people) {
     const waiting = wishes.filter((wish) => wish.state === "waiting");
     const ids = new Set(waiting.map((wish) => wish.id));
     for (const [id, element] of this.wishes) {
@@ -165,15 +170,15 @@ export class PlacesView {
     }
     for (const wish of waiting) {
       if (this.wishes.has(wish.id)) continue;
-      const element = this.wishForm(wish);
+      const element = this.wishForm(wish, guests(wish, people, this.inbox));
       this.wishes.set(wish.id, element);
       this.waiting.append(element);
     }
     show(this.noWish, waiting.length === 0);
   }
 
-  /** @param {T.SignIn} wish */
-  wishForm(wish) {
+  /** @param {T.SignIn} wish @param {P.PersonRow[]} guests */
+  wishForm(wish, guests) {
     const digits = field("Six digits", {
       name: `digits-${wish.id}`,
       inputmode: "numeric",
@@ -181,19 +186,32 @@ export class PlacesView {
       maxlength: "7",
     });
     digits.input.classList.add("digits-input");
+    const who = choice("Who signs in there", `whose-${wish.id}`);
+    who.offer([["", "I do"], ...guests.map((one) => [one.id, `${visibleText(one.name)}, who is new there`])], "");
+    show(who.element, guests.length > 0);
     const form = new Form("Let it sign in as me", async () => {
       const typed = digits.input.value.replace(/\D/g, "");
       if (typed.length !== 6) {
         digits.input.focus();
         throw new FormError("Type the six digits that the new place shows.");
       }
-      await wire.approveSignIn(wish.id, typed);
+      await wire.approveSignIn(wish.id, typed, who.list.value || null);
       await this.load();
     });
     const what = make("p", {}, make("b", {}, visibleNodes(placeName(wish.where))), " on ", make("b", {}, visibleNodes(wish.machine)), " wants to sign in.");
-    const warn = make("p", { class: "dim", text: "Only if it is you, at that place and machine, right now. Three tries." });
-    form.add(what, warn, digits.element);
+    const warn = make("p", { class: "dim", text: "Only if it is you (or whoever you name), at that place and machine, right now. Three tries." });
+    who.list.addEventListener("change", () => setText(form.submit, who.list.value ? "Let them sign in there" : "Let it sign in as me"));
+    form.add(what, warn, who.element, digits.element);
     form.element.classList.add("wish");
     return form.element;
   }
+}
+
+/**
+ * For whom an owner may type the digits: someone new, whose only machine that is.
+ * @param {T.SignIn} wish @param {P.PersonRow[]} people @param {Inbox} inbox
+ */
+function guests(wish, people, inbox) {
+  if (inbox.me?.role !== "owner" || wish.machine === inbox.node?.machine.name) return [];
+  return people.filter((one) => !one.you && one.machines.length === 1 && one.machines[0]?.name === wish.machine);
 }

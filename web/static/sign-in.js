@@ -3,17 +3,19 @@
 
 import { button, make, setText } from "./elements.js";
 import { field, Form, FormError } from "./form.js";
+import { invitationPart, invitedHead } from "./invitation.js";
 import { visibleText } from "./visible.js";
 import { Refusal, wire } from "./wire.js";
 
 const COLLECT_MS = 1_000;
 
 /**
- * Make the page on which a known person signs in again.
+ * Make the page on which a known person signs in again, or someone who was invited does so first.
  * @param {T.Hello} hello
  * @param {(signedIn: T.SignedIn) => void} done
+ * @param {string} [invitation]   the code of a link that was opened
  */
-export function signIn(hello, done) {
+export function signIn(hello, done, invitation = "") {
   const card = make(
     "section",
     { class: "entry-card" },
@@ -21,7 +23,10 @@ export function signIn(hello, done) {
     make("p", { class: "dim", text: `askmesh on ${hello.machine}` }),
     passphraseForm(hello, done),
   );
-  card.append(digitsPart(done), recoveryPart(done));
+  const invited = invitationPart(hello, done, invitation);
+  const known = [digitsPart(done), recoveryPart(done)];
+  if (invitation === "") card.append(invited, ...known);
+  else card.replaceChildren(...invitedHead(hello), invited, make("h2", { text: "Or sign in as someone who is here already" }), ...[...card.children].slice(2), ...known);
   return card;
 }
 
@@ -30,15 +35,35 @@ function passphraseForm(hello, done) {
   // For password managers: under which name to keep the passphrase.
   const account = make("input", { set: { name: "username", autocomplete: "username", hidden: "" } });
   account.value = `askmesh on ${hello.machine}`;
+  const who = personChoice(hello, account);
   const phrase = field("Passphrase", { name: "passphrase", type: "password", autocomplete: "current-password" });
   const form = new Form("Sign in", async () => {
+    if (who?.list.value === "") {
+      who.list.focus();
+      throw new FormError("Choose who you are.");
+    }
     if (phrase.input.value === "") {
       phrase.input.focus();
       throw new FormError("Write the passphrase.");
     }
-    done(await wire.signInPassphrase(phrase.input.value));
+    done(await wire.signInPassphrase(phrase.input.value, who?.list.value ?? null));
   });
-  return form.add(account, phrase.element).element;
+  return form.add(...(who === null ? [] : [who.element]), account, phrase.element).element;
+}
+
+/**
+ * Where several people sign in on this machine: which of them. Null where it is one.
+ * @param {T.Hello} hello @param {HTMLInputElement} account
+ */
+function personChoice(hello, account) {
+  if (hello.persons.length < 2) return null;
+  const list = make("select", { set: { id: "field-who", name: "who", required: "" } });
+  list.append(new Option("Choose…", ""), ...hello.persons.map((name) => new Option(visibleText(name), name)));
+  list.addEventListener("change", () => {
+    account.value = `${list.value}, askmesh on ${hello.machine}`;
+  });
+  const label = make("label", { text: "Who you are", set: { for: list.id } });
+  return { list, element: make("p", { class: "form-field" }, label, list) };
 }
 
 /** @param {(signedIn: T.SignedIn) => void} done */

@@ -20,9 +20,10 @@
  * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean,
  *   hidden: number, hidden_note: string}} CallSummary
  *
- * @typedef {object} CardView
+ * @typedef {"act" | "wait" | "good" | "bad" | "warn" | "quiet"} Tone
+ * @typedef {{sentence: string, sign: string, word: string, tone: Tone, spoken: string}} Told
+ * @typedef {object} CardOnly
  * @property {CardState} state
- * @property {string} sentence
  * @property {Action[]} actions
  * @property {boolean} open
  * @property {boolean} needs_me
@@ -31,6 +32,8 @@
  * @property {string | null} where
  * @property {"called" | "escalated" | "not_subscribed" | "muted" | "quiet"} attention
  * @property {number | null} attention_until
+ * @property {Told | null} late
+ * @typedef {Told & CardOnly} CardView
  *
  * @typedef {object} FinalView
  * @property {Outcome} outcome
@@ -228,7 +231,7 @@
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask
@@ -272,6 +275,7 @@
  * @property {string} machine
  * @property {string} version
  * @property {string} [person]
+ * @property {string[]} persons   who signs in here by passphrase, where they are several
  *
  * @typedef {object} SignedIn
  * @property {string[] | null} [recovery_words]

@@ -1,6 +1,7 @@
 // @ts-check
 /** @import * as T from "./types.js" */
 /** @import * as S from "./together-types.js" */
+/** @import * as P from "./people-types.js" */
 
 const REPLY_MS = 45_000;
 /** Joining derives keys twice and switches the store; slow machines take their time. */
@@ -97,6 +98,9 @@ const ask = (id) => `/api/asks/${encodeURIComponent(id)}`;
 /** @param {string} node */
 const machine = (node) => `/api/machines/${encodeURIComponent(node)}`;
 
+/** @param {string} name */
+const person = (name) => `/api/people/${encodeURIComponent(name)}`;
+
 /** Every route of the node that the page uses. */
 export const wire = {
   /** @returns {Promise<T.Hello>} */
@@ -127,9 +131,14 @@ export const wire = {
    * @returns {Promise<T.SignedIn>} */
   signInFirst: (token, name, passphrase) =>
     call("POST", "/api/session", { token, name, passphrase }),
-  /** @param {string} passphrase @returns {Promise<T.SignedIn>} */
-  signInPassphrase: (passphrase) =>
-    call("POST", "/api/session", { passphrase, kind: "page" }),
+  /** @param {string} passphrase @param {string | null} person   null: whoever has it
+   * @returns {Promise<T.SignedIn>} */
+  signInPassphrase: (passphrase, person) =>
+    call("POST", "/api/session", { passphrase, person, kind: "page" }),
+  /** @param {string} invitation @param {string} name @param {string} passphrase
+   * @returns {Promise<T.SignedIn>} */
+  signInInvitation: (invitation, name, passphrase) =>
+    call("POST", "/api/session", { invitation, passphrase, ...(name ? { name } : {}) }),
   /** @param {string} recovery @returns {Promise<T.SignedIn>} */
   signInRecovery: (recovery) => call("POST", "/api/session", { recovery }),
   /** @returns {Promise<T.SignIn>} */
@@ -139,9 +148,10 @@ export const wire = {
     call("POST", `/api/sign-ins/${encodeURIComponent(id)}/collect`, { digits }),
   /** @returns {Promise<{sign_ins: T.SignIn[]}>} */
   signIns: () => call("GET", "/api/sign-ins"),
-  /** @param {string} id @param {string} digits @returns {Promise<T.SignIn>} */
-  approveSignIn: (id, digits) =>
-    call("POST", `/api/sign-ins/${encodeURIComponent(id)}`, { digits }),
+  /** @param {string} id @param {string} digits @param {string | null} [guest]   someone new
+   * @returns {Promise<T.SignIn>} */
+  approveSignIn: (id, digits, guest = null) =>
+    call("POST", `/api/sign-ins/${encodeURIComponent(id)}`, { digits, person: guest }),
   /** @returns {Promise<{sessions: T.SessionRow[]}>} */
   sessions: () => call("GET", "/api/sessions"),
   /** @param {string} id */
@@ -182,6 +192,26 @@ export const wire = {
   join: (code, address) => call("POST", "/api/joining", { code, address }, JOIN_MS),
   /** @param {string} node @param {string} person @returns {Promise<T.FleetView>} */
   assign: (node, person) => call("PUT", `${machine(node)}/person`, { person }),
+  /** @param {string} node @param {string} who @returns {Promise<P.PeopleView>} */
+  release: (node, who) => call("DELETE", `${machine(node)}/person`, { person: who }),
+  /** @param {string} node @param {boolean} accept @returns {Promise<P.PeopleView>} */
+  consent: (node, accept) => call("PUT", `${machine(node)}/consent`, { accept }),
+  /** @returns {Promise<P.PeopleView>} */
+  people: () => call("GET", "/api/people"),
+  /** @param {string} name @param {string} role @param {string} where
+   * @returns {Promise<P.InvitedView>}   with the code, this once */
+  invite: (name, role, where) => call("POST", "/api/invitations", { name, role, where }),
+  /** @param {string} id @returns {Promise<P.PeopleView>} */
+  withdrawInvitation: (id) => call("DELETE", `/api/invitations/${encodeURIComponent(id)}`),
+  /** @param {string} who @param {string} role @returns {Promise<P.PeopleView>} */
+  setRole: (who, role) => call("PUT", `${person(who)}/role`, { role }),
+  /** @param {string} who @returns {Promise<P.PeopleView>} */
+  removePerson: (who) => call("DELETE", person(who)),
+  /** @returns {Promise<P.StandingView>} */
+  standing: () => call("GET", "/api/standing"),
+  /** @param {{person: string, standing: string, remedy: string | null, reason: string}} said
+   * @returns {Promise<P.StandingView>} */
+  setStanding: (said) => call("PUT", "/api/standing", said),
   /** @param {string} node @returns {Promise<T.FleetView>} */
   removeMachine: (node) => call("DELETE", machine(node)),
   /** @param {string} node @param {string} address @returns {Promise<T.FleetView>} */

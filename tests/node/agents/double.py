@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from node.desk.message_records import Acknowledged, Inbox, InboxRow, Recipient, Sending, Sent
 from node.desk.protocols import Progress
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from sync.errors import NotFound
+
+CODEX = Recipient(agent="codex", machine="m", state="carried", at=1, machine_state="here")
 
 
 def full(number: int) -> str:
@@ -128,6 +131,35 @@ class DeskDouble:
             cwd=who.cwd, machine="m", node="aaaa", reach=0, reach_reason="nobody signed in",
             wait_limit_s=0.0, gate="not_seen",
         )  # fmt: skip
+
+    async def send(self, who: Asker, wanted: Sending, *, request: str) -> Sent:
+        self._record("send", who, request, wanted)
+        return Sent(id="aaaa-m1", full_id=full(1), thread="aaaa-m1", to=[CODEX])
+
+    async def inbox(
+        self,
+        who: Asker,
+        *,
+        sent: bool,
+        thread: str | None,
+        wait_s: float,
+        progress: Progress | None,
+    ) -> Inbox:
+        self._record("inbox", who, "", (sent, thread, wait_s))
+        row = InboxRow(
+            id="aaaa-m1", full_id=full(1), sender="codex@m", person=False, at=1,
+            thread="aaaa-m1", reply_to=None, everyone=False, state="carried", to=[CODEX],
+            text="<<<x\nhello\nx>>>",
+        )  # fmt: skip
+        return Inbox(messages=[row], more=0)
+
+    async def hand(self, who: Asker, *, most: int) -> Inbox:
+        self._record("hand", who, "", most)
+        return Inbox(messages=[], more=0)
+
+    async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
+        self._record("ack", who, "", ids)
+        return Acknowledged(acknowledged=list(ids))
 
     async def listing(
         self, who: Asker, *, closed: bool, project: str | None

@@ -18,7 +18,8 @@ from node.agents.routes import AgentRoutes
 from node.agents.socket import AgentSocket
 from node.bridge import client
 from node.bridge.client import Refused
-from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S, REQUEST_BYTES
+from node.desk.message_records import Sending
+from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S, INBOX_SHOWN, REQUEST_BYTES
 from sync.errors import StoreFull
 from tests.node.agents.conftest import Node
 from tests.node.agents.double import DeskDouble, GateDouble, full
@@ -40,6 +41,13 @@ ROUTES: dict[str, tuple[dict[str, Any], object]] = {
     "whoami": ({}, None),
     "list": ({"closed": True, "project": "p"}, (True, "p")),
     "heard": ({}, None),
+    "send": (
+        {"to": ["codex"], "body": "b", "reply_to": "m1"},
+        Sending(to=["codex"], body="b", reply_to="m1"),
+    ),
+    "inbox": ({"sent": True, "thread": "m1"}, (True, "m1", 0.0)),
+    "hand": ({"most": 99}, INBOX_SHOWN),
+    "ack": ({"ids": ["m1"]}, ["m1"]),
 }
 
 

@@ -6,16 +6,18 @@ from typing import Any, get_args
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from node.agents import tools_ask, tools_follow, tools_self
+from node.agents import tools_ask, tools_follow, tools_message, tools_self
 from node.agents.asking import Raised
 from node.agents.texts import say_answer, say_raised
 from node.agents.tools import Tool, ToolCall, Tools
+from node.agents.tools_message import say_inbox, say_sent
+from node.desk.message_records import DeliveryState, Inbox, InboxRow, Recipient, Sent
 from node.desk.requests import Answer, AnswerState, Asker, Flag, OptionRequest
 from node.limits import WAIT_UNKNOWN_HOST_S
 from sync.errors import Invalid, NotFound
 from tests.node.agents.double import DeskDouble, full
 
-TOOLS = Tools(tools_ask.TOOLS, tools_follow.TOOLS, tools_self.TOOLS)
+TOOLS = Tools(tools_ask.TOOLS, tools_follow.TOOLS, tools_self.TOOLS, tools_message.TOOLS)
 WHO = Asker(agent="claude", session="s", project="p", cwd="/")
 GOOD: dict[str, dict[str, Any]] = {
     "flag": {"kind": "question", "title": "Which port?", "options": ["8000", {"label": "9000"}]},
@@ -26,6 +28,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "withdraw": {"id": full(1), "reason": "found it"},
     "status": {"text": "testing"},
     "whoami": {},
+    "send": {"to": ["codex"], "body": "The schema is merged.", "subject": "schema"},
+    "inbox": {"sent": True, "wait_s": 0},
+    "ack": {"ids": ["aaaa-m1"]},
 }
 
 
@@ -175,6 +180,34 @@ def test_the_texts_say_when_nobody_can_answer() -> None:
     assert "Nobody can answer yet: nobody signed in." in say_raised(raised)
     texts = [say_raised(Raised(id="i", full_id="f", state="waiting", reach=n)) for n in (1, 2)]
     assert ["1 person can" in texts[0], "2 people can" in texts[1]] == [True, True]
+
+
+def test_sending_says_where_the_message_is() -> None:
+    def told(state: DeliveryState, machine_state: str = "here") -> str:
+        one = Recipient(
+            agent="codex", machine="tower\x1b", state=state, machine_state=machine_state
+        )
+        return say_sent(Sent(id="k7qf-m1", full_id="f", thread="k7qf-m1", to=[one]))
+
+    assert "k7qf-m1 is sent. codex@tower⟨U+001B⟩: on its machine, not read yet." in told("carried")
+    assert "kept until tower⟨U+001B⟩ has it (never seen)" in told("kept", "never_seen")
+    assert told("kept", "connected").endswith("has it.")
+    assert "not acknowledged yet" in told("handed")
+    talk = Sent(id="k7qf-m1", full_id="f", thread="k7qf-m1", to=[], read_by_people=True)
+    assert "It raises no ask" in say_sent(talk)
+
+
+def test_messages_are_shown_as_quoted_and_counted() -> None:
+    assert say_inbox(Inbox(messages=[], more=0)) == "No messages."
+    row = InboxRow(
+        id="k7qf-m2", full_id="f", sender="a@b", person=False, at=1, thread="k7qf-m1",
+        reply_to="k7qf-m1", everyone=False, state="handed", text="<<<n\nx\nn>>>",
+    )  # fmt: skip
+    text = say_inbox(Inbox(messages=[row], more=4))
+    assert (
+        text
+        == "<<<n\nx\nn>>>\nk7qf-m2 answers k7qf-m1.\n\n4 more wait; acknowledge these to see them."
+    )
 
 
 def test_no_tool_answers_or_grants() -> None:

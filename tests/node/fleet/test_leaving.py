@@ -204,6 +204,21 @@ async def test_the_place_that_was_sent_the_words_need_not_see_them_again(two: Tw
     assert await read(two.laptop, "SELECT 1 FROM local WHERE name = ?", ENTROPY) == []
 
 
+async def test_the_last_owner_does_not_leave_the_others_without_one(two: Two) -> None:
+    await two.join()
+    await two.meet()
+    leaves = partial(machines.leave, viewer=viewer(two.fleet.ann))
+    shown = await two.desk.reader.run(partial(joining.leave_consequences, here=two.desk.id))
+    assert not shown.allowed
+    assert shown.sentences[0].startswith("No other machine is an owner's, so laptop would be left")
+    with pytest.raises(Conflict, match="an owner's"):
+        await two.desk.writer.run("leave", leaves)
+    await two.fleet.give("laptop", two.fleet.ann)
+    shown = await two.desk.reader.run(partial(joining.leave_consequences, here=two.desk.id))
+    assert shown.allowed
+    await two.desk.writer.run("leave", leaves)
+
+
 async def test_a_leaving_that_broke_off_can_be_ended_when_all_others_are_gone(two: Two) -> None:
     await two.join()
     await two.meet()

@@ -8,7 +8,7 @@ import pytest
 
 from node import limits
 from node.desk import passphrase
-from node.fleet import people
+from node.fleet import people, people_shown
 from node.fleet.invitations import Invitations
 from node.fleet.people import Guest
 from sync.errors import AskmeshError, Conflict, Invalid, NotAllowed, NotFound, TooMany
@@ -40,7 +40,7 @@ def door(machine: Machine) -> Invitations:
 async def seen(machine: Machine, person: str) -> PeopleView:
     fleet, now = machine.identity.fleet, machine.context.clock.now()
     return await machine.reader.run(
-        lambda connection: people.view(connection, viewer(person), fleet=fleet, now=now)
+        lambda connection: people_shown.view(connection, viewer(person), fleet=fleet, now=now)
     )
 
 
@@ -244,6 +244,18 @@ async def test_the_last_owner_is_told_why_they_stay(fleet: Fleet) -> None:
     await invited(desk, fleet.ann, "Bob", "owner")
     await act(desk, people.remove, fleet.ann, "Ann")
     assert rows(await seen(desk, fleet.ann))["Ann"] == ("owner", True, 0)
+
+
+async def test_the_last_owner_is_shown_as_such_until_another_has_a_machine(fleet: Fleet) -> None:
+    desk = fleet["desk"]
+    await invited(desk, fleet.ann)
+    ann, bob = (await seen(desk, fleet.ann)).people
+    assert (ann.last_owner, ann.roles, ann.removable) == (True, [], False)
+    assert (bob.last_owner, bob.removable, bob.places) == (False, True, 1)
+    assert [one.places is None for one in (await seen(desk, bob.id)).people] == [True, False]
+    await act(desk, people.set_role, fleet.ann, "Bob", "owner")
+    rows = (await seen(desk, bob.id)).people
+    assert [(one.last_owner, one.removable) for one in rows] == [(False, True)] * 2
 
 
 async def test_who_is_removed_has_no_session_and_no_vote_anywhere(fleet: Fleet) -> None:

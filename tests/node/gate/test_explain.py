@@ -1,6 +1,7 @@
 """What is explained is what happens, and says why."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.cli.main import askmesh
-from node.gate.explain import explain
-from node.gate.rules import RulesRefused, parse
+from node.gate.explain import Explanation, span
+from node.gate.explain import explain as explain_law
+from node.gate.law import Law
+from node.gate.noting import seconds_of
+from node.gate.repository import around
+from node.gate.rules import Rules, RulesRefused, parse
 
 SOURCE = """
 [[rule]]
@@ -49,6 +54,7 @@ CONDITIONS = [
     *(f'arguments = {{ x = "{glob}" }}\n' for glob in ("git*", "*push*", "/a/*", "?")),
     *("equals = { x = 'ls' }\n", "equals = { y = 5 }\n"),
     *('path = { x = "/a/**" }\n', 'path = { x = "**/b" }\n', 'host = { x = ["*.b", "a.b"] }\n'),
+    *('cwd = "/a/**"\n', 'cwd = "/b"\n', "others = []\n", 'others = ["y"]\n'),
     *('shell = { x = "git push" }\n', 'shell = { x = ["ls", "git"] }\n', 'shell = { y = "ls" }\n'),
 ]
 VALUES = [
@@ -62,6 +68,12 @@ RULE = st.tuples(
     st.sampled_from(["", 'agents = "a"\n', 'agents = ["b", "a"]\n']),
     st.sampled_from(['"T"', '"*"', '"U"']),
 )
+
+
+def explain(
+    rules: Rules, tool: str, call: object, cwd: str, agents: tuple[str, ...] = ()
+) -> Explanation:
+    return explain_law(Law(account=rules, now=0), tool, call, cwd, agents=agents)
 
 
 @given(
@@ -131,7 +143,7 @@ def test_a_call_given_by_options_is_explained_without_a_node(file: str) -> None:
     assert isinstance(told, str)
     assert told.startswith("0 ")
     assert "rules.toml:13 no push: every condition holds" in told
-    assert "`no push` says deny. The call is refused." in told
+    assert "`no push` (rules.toml, line 13) says deny. The call is refused." in told
     reply = run(*call, "--json")
     assert isinstance(reply, dict)
     assert (reply["action"], reply["rule"]) == ("deny", "no push")
@@ -168,3 +180,106 @@ def test_one_call_must_be_given(file: str) -> None:
         told = run("--file", file, *words)
         assert isinstance(told, str)
         assert told.startswith("2 ")
+
+
+REPOSITORY = """
+[[rule]]
+name = "ours"
+tool = "Bash"
+action = "{action}"
+{more}
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    return folder.resolve()
+
+
+OVER = (
+    "`ours` (.askmesh.toml, line 2) says deny, which is stricter than `tests` (rules, line 19),"
+    " and the stricter counts."
+)
+
+
+@pytest.mark.parametrize(
+    ("own", "more", "command", "headline"),
+    [
+        (*("deny", "", "npm test"), OVER),
+        (
+            *("ask", 'deadline = "90s"', "ls"),
+            "`the rest` (rules, line 25) and `ours` (.askmesh.toml, line 2) say ask.",
+        ),
+        (*("allow", "", "npm test"), "`tests` (rules, line 19) says allow."),
+        (
+            *("ask", "until = 1969-01-01T00:00:00Z", "npm test"),
+            "`tests` (rules, line 19) says allow.",
+        ),
+    ],
+)
+def test_a_repositorys_file_has_its_say(
+    repository: Path, own: str, more: str, command: str, headline: str
+) -> None:
+    (repository / ".askmesh.toml").write_text(REPOSITORY.format(action=own, more=more))
+    law = Law(account=parse(SOURCE), repository=around(str(repository)), now=0)
+    call = ("Bash", {"command": command}, str(repository))
+    found = explain_law(law, *call, agents=("claude",))
+    assert found.headline == headline
+    assert found.match == law.judge(*call, agents=("claude",)).match
+
+
+def test_one_that_does_not_read_is_why_a_person_is_asked(repository: Path) -> None:
+    (repository / ".askmesh.toml").write_text("nonsense")
+    law = Law(account=parse(SOURCE), repository=around(str(repository)), now=0)
+    found = explain_law(law, "Bash", {"command": "npm test"}, str(repository))
+    assert "does not read (line 1" in found.steps[-1].why
+    assert found.match == law.judge("Bash", {"command": "npm test"}, None, agents=()).match
+    assert found.won == found.steps[-1:]
+
+
+def test_a_rule_whose_time_is_over_says_since_when() -> None:
+    rules = parse(SOURCE.replace('name = "ci"', 'name = "ci"\nuntil = 2026-12-01T09:30:00Z'))
+    law = Law(account=rules, now=1_800_000_000_000)
+    found = explain_law(law, "Bash", {"command": "ls"}, "/", agents=("ci",))
+    assert found.steps[1].why == "it held until 2026-12-01T09:30:00Z"
+    assert found.match == law.judge("Bash", {"command": "ls"}, "/", agents=("ci",)).match
+    assert found.match
+    assert found.match.rule == "the rest"
+
+
+def test_of_rules_side_by_side_the_stricter_is_named() -> None:
+    loose, strict = (
+        parse(f'[[rule]]\nname = "{action}"\ntool = "T"\naction = "{action}"\n', name)
+        for action, name in (("allow", "ann"), ("ask", "bob"))
+    )
+    law = Law(account=replace(loose, siblings=(strict,)), now=0)
+    found = explain_law(law, "T", {}, "/")
+    assert found.headline.startswith("`ask` (bob, line 1) says ask, which is stricter than `allow`")
+
+
+def test_how_long_people_have_and_who_is_asked_then_is_said() -> None:
+    source = '[[rule]]\nname = "a"\ntool = "T"\naction = "ask"\ndeadline = "4h"\n'
+    found = explain(parse(source + 'escalate = { after = "90s", to = "owner" }\n'), "T", {}, "/")
+    assert found.outcome.endswith(
+        "After 4h it expires, and the call is refused. After 90s those with the role owner are"
+        " asked as well."
+    )
+    assert [seconds_of(span(each)) for each in (1, 90, 60, 5400, 86_400)] == [
+        1,
+        90,
+        60,
+        5400,
+        86_400,
+    ]
+
+
+def test_the_command_looks_at_the_repository_of_the_folder(file: str, repository: Path) -> None:
+    (repository / ".askmesh.toml").write_text(REPOSITORY.format(action="deny", more=""))
+    call = ("--file", file, "--tool", "Bash", "--argument", "command=npm test")
+    reply = run(*call, "--cwd", str(repository), "--json")
+    assert isinstance(reply, dict)
+    assert (reply["action"], reply["rule"]) == ("deny", ".askmesh.toml: ours")
+    assert reply["won"] == [{"file": ".askmesh.toml", "line": 2, "rule": "ours"}]
+    assert reply["lost"] == [{"file": "rules.toml", "line": 19, "rule": "tests"}]

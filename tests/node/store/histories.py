@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,12 +15,12 @@ from sync.log.attention_facts import SubscriptionFacts
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
 from sync.log.kinds import EntryType, log_of
-from sync.log.names import ask_name
+from sync.log.names import ask_name, message_name
 from tests.sync.log.entries import SALT, entry, head_of, key
 
 HOME, OTHER = key(1), key(2)
 ASK = ask_name(HOME.node_id, 1)
-LOCAL_ORDER = {"vote": "n", "rules": "n"}
+LOCAL_ORDER = {"vote": "n", "rules": "n", "message": "n"}
 """Columns that say in which order entries arrived here; no two nodes need agree on them."""
 
 
@@ -142,6 +142,20 @@ def muted(until: int | None, hlc: int) -> Said:
     return Said(EntryType.SUBSCRIPTION, facts, hlc=hlc)
 
 
+def message(number: int, to: int, **more: Any) -> Said:  # noqa: ANN401 -- fields of the facts
+    said = {"agent": "claude", "session": "s", **more}
+    whom = [say.Recipient(node=key(to).node_id, agent="codex")]
+    facts = say.MessageFacts(number=number, project="p", to=whom, at=1, **said)
+    return Said(EntryType.MESSAGE, facts, say.MessageText(body="hello", subject="hi"))
+
+
+def receipt(status: str, message_id: str, agent: str = "codex") -> Said:
+    facts = say.ReceiptFacts(
+        status=status, messages=[message_id], agent="" if status == "carried" else agent, at=2
+    )
+    return Said(EntryType.RECEIPT, facts)
+
+
 RESOLVED = Said(
     EntryType.RESOLVED,
     say.ResolvedFacts(ask=ASK, token=1, ok=True, at=6),
@@ -207,6 +221,9 @@ VOTES = log(
         mark(True, 5),
         mark(False, 9),
         muted(None, 6),
+        message(1, 1),
+        receipt("carried", message_name(HOME.node_id, 1)),
+        receipt("acknowledged", message_name(HOME.node_id, 1)),
     ],
     by=2,
 )
@@ -226,6 +243,9 @@ LIFE = log(
         mark(True, 9),
         muted(50, 10),
         muted(70, 10),
+        message(1, 2),
+        receipt("carried", message_name(OTHER.node_id, 1)),
+        message(2, 2, agent="", session="", person="ann", heads=[FOUNDING[-1].hash]),
     ],
     by=1,
 )

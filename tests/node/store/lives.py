@@ -18,7 +18,11 @@ from sync.log.facts import (
     EntryPoint,
     FinalFacts,
     MemberFacts,
+    MessageFacts,
+    MessageText,
     PersonFacts,
+    ReceiptFacts,
+    Recipient,
     RedactedFacts,
     RemovedFacts,
     SpeaksForFacts,
@@ -27,7 +31,7 @@ from sync.log.facts import (
     pack_text,
 )
 from sync.log.kinds import EntryType
-from sync.log.names import ask_name
+from sync.log.names import ask_name, message_name
 from tests.node.store.stores import Counted, SetTimes, found
 from tests.running import Person, RunningNode, node_in
 from tests.sync.decide.accounts import operator, told
@@ -139,6 +143,7 @@ def let_a_machine_come_and_go(home: Path) -> None:
     _a_second_machine_that_waits_for_its_person(transaction, owner)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
+    _messages(transaction)
     muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
     transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
@@ -210,6 +215,29 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
         head_of(vote), by=other, kind=EntryType.FINAL, facts=pack_facts(closed), fleet=fleet
     )
     assert receive.keep(transaction, [ask, vote, final]).kept.trouble is None
+
+
+def _messages(transaction: Transaction) -> None:
+    """An agent writes to another one here, which acknowledges it."""
+    me = transaction.identity.key.node_id
+    said = MessageFacts(
+        number=1,
+        project="p",
+        to=[Recipient(node=me, agent="codex")],
+        agent="claude",
+        session="s",
+        reply_to=message_name(me, 1),
+        at=transaction.now,
+    )
+    transaction.append(EntryType.MESSAGE, said, MessageText(body="hello"))
+    done = ReceiptFacts(
+        status="acknowledged",
+        messages=[message_name(me, 1)],
+        agent="codex",
+        session="c",
+        at=transaction.now,
+    )
+    transaction.append(EntryType.RECEIPT, done)
 
 
 def _a_note_that_was_erased(transaction: Transaction, owner: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.store import derive, receive
+from node.store import derive, receive, releasing
 from node.store.rebuild import compare
 from node.store.transaction import Transaction
 from sync.limits import CLOCK_AHEAD_MS
@@ -44,7 +44,7 @@ async def test_a_mark_is_held_until_its_stamp_is_near(tmp_path: Path, off: int) 
         one = stamped(kept, times.wall + CLOCK_AHEAD_MS + off)
         await kept.writer.run("receive", lambda job: receive.keep(job, [one]))
         assert marks(kept) == ([] if off else [("n-1", "ann", 0)])
-        due = await kept.writer.run("due", lambda job: receive.next_release(job.connection))
+        due = await kept.writer.run("due", lambda job: releasing.next_release(job.connection))
         assert due == (times.wall + off if off else None)
         if not off:
             return
@@ -52,12 +52,12 @@ async def test_a_mark_is_held_until_its_stamp_is_near(tmp_path: Path, off: int) 
         # Telling the log again does not let it in either.
         await kept.writer.run("anew", lambda job: derive.rebuild_in_place(job.connection))
         times.advance(off - 1)
-        assert await kept.writer.run("release", receive.release) == 0
+        assert await kept.writer.run("release", releasing.release) == 0
         assert marks(kept) == []
         times.advance(1)
-        assert await kept.writer.run("release", receive.release) == 1
+        assert await kept.writer.run("release", releasing.release) == 1
         assert marks(kept) == [("n-1", "ann", 0)]
-        assert await kept.writer.run("release", receive.release) == 0
+        assert await kept.writer.run("release", releasing.release) == 0
         assert compare(kept.home) == []
 
 
@@ -80,7 +80,7 @@ async def test_a_stamp_far_ahead_does_not_move_our_clock_nor_win_before_its_time
         assert isinstance(stamp, int)
         assert stamp >> COUNTER_BITS == times.wall
         times.advance(AHEAD)
-        await kept.writer.run("release", receive.release)
+        await kept.writer.run("release", releasing.release)
         assert marks(kept) == [("n-1", "ann", 0)]
 
 

@@ -351,6 +351,16 @@ def test_of_several_cuts_the_lowest_counts(
     ]
 
 
+def test_the_only_machine_of_the_owners_does_not_leave_the_others_behind() -> None:
+    home, lap = of_role("admin")
+    gone = home.say(removed("home", "ann"))
+    lap.hear(home)
+    assert lap.fleet().nodes[home.id].removed is None
+    home.say(removed("lap", "ann"), heads=[gone.hash])
+    home.say(removed("home", "ann"))
+    assert home.fleet().nodes[home.id].removed is not None
+
+
 def test_who_leaves_ends_its_log_with_that() -> None:
     home, lap = of_role("admin")
     lap.say(rules("before", "bob"))

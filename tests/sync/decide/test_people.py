@@ -9,7 +9,7 @@ from sync.decide.people import Act, Person, Role, eligible, may, reach
 # DESIGN §3, row by row.
 MAY = {
     "owner": set(Act),
-    "admin": {Act.SEE, Act.ANSWER, Act.RULES, Act.MACHINES},
+    "admin": {Act.SEE, Act.ANSWER, Act.RULES, Act.MACHINES, Act.INVITE},
     "member": {Act.SEE, Act.ANSWER},
     "viewer": {Act.SEE},
 }

@@ -22,6 +22,7 @@ TEXTS: list[type[say.Part]] = [
     say.FinalText,
     say.ResolvedText,
     say.NoteText,
+    say.MessageText,
     say.NoText,
 ]
 # What JSON and the store can hold: 64-bit numbers, text without lone surrogates.

@@ -16,6 +16,8 @@ RELEASED = {
     "NOTE": 64,
     "MARK": 65,
     "SUBSCRIPTION": 66,
+    "MESSAGE": 67,
+    "RECEIPT": 68,
 }
 
 
@@ -38,4 +40,6 @@ def test_what_only_is_read_is_chatter() -> None:
         EntryType.NOTE,
         EntryType.MARK,
         EntryType.SUBSCRIPTION,
+        EntryType.MESSAGE,
+        EntryType.RECEIPT,
     }

@@ -29,6 +29,7 @@ TEXTS: dict[EntryType, type[say.Part]] = {
     EntryType.RESOLVED: say.ResolvedText,
     EntryType.REDACTED: say.RedactedText,
     EntryType.NOTE: say.NoteText,
+    EntryType.MESSAGE: say.MessageText,
 }
 
 

@@ -11,6 +11,7 @@ from sync.log.fork import Evidence, Frozen
 from sync.log.kinds import EntryType
 from sync.log.vector import Place, Wanted
 from sync.net.ledger import Address, Kept, Member
+from sync.wire.testimony import Testimony
 from tests.sync.log.entries import FLEET, SALT
 
 
@@ -129,6 +130,20 @@ class MemoryLedger:
     async def convict(self, proofs: Sequence[Evidence]) -> Kept:
         """Nothing is kept of it."""
         del proofs
+        return Kept(heads={})
+
+    async def testimony(self) -> Testimony:
+        """None."""
+        return {}
+
+    async def testify(self, hashes: Sequence[bytes], *, size: int) -> list[Entry]:
+        """None."""
+        del hashes, size
+        return []
+
+    async def attest(self, statements: Sequence[Entry]) -> Kept:
+        """Nothing is kept of it."""
+        del statements
         return Kept(heads={})
 
     async def blob(self, name: bytes) -> bytes | None:

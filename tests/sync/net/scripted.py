@@ -7,6 +7,7 @@ from sync.log.vector import Vector, Wanted
 from sync.net.ledger import Kept
 from sync.wire.actions import Action, Send
 from sync.wire.comparing import Sight
+from sync.wire.testimony import Testimony
 
 HELLO = Send(frame=b"hello")
 
@@ -49,6 +50,14 @@ class Script:
         del kept, now
         return []
 
+    def attested(self, author: bytes, kept: Kept, now: int) -> list[Action]:
+        del author, kept, now
+        return []
+
+    def have_testimony(self, entries: Sequence[Entry], now: int) -> list[Action]:
+        del entries, now
+        return []
+
     def have_read(self, wanted: Wanted, entries: Sequence[Entry], now: int) -> list[Action]:
         del wanted, now
         self.reads.append(len(entries))
@@ -62,8 +71,8 @@ class Script:
     def want_blobs(self, names: Sequence[bytes]) -> list[Action]:
         return [Send(frame=b"blobs %d" % len(names))]
 
-    def moved(self, vector: Vector, now: int) -> list[Action]:
-        del now
+    def moved(self, vector: Vector, testimony: Testimony, now: int) -> list[Action]:
+        del testimony, now
         return [Send(frame=b"logs %d" % len(vector))]
 
     def push(self, entries: Sequence[Entry], now: int) -> list[Action]:

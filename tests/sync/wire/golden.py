@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sync.decide.statements import rank
 from sync.log import facts as say
 from sync.log.chain import Head
 from sync.log.entry import Entry, NodeKey, seal, sha256
@@ -22,6 +23,7 @@ from sync.wire.held import digest
 from sync.wire.pairing_code import new_code
 from sync.wire.pairing_welcome import bodies
 from sync.wire.signed import Signed
+from sync.wire.testimony import Said
 from tests.sync.log.entries import key
 from tests.sync.wire import pairs
 
@@ -93,6 +95,51 @@ def redacted() -> Entry:
     )
 
 
+def message() -> Entry:
+    """Words from one agent to another, on another machine."""
+    facts = say.MessageFacts(
+        number=1,
+        project="example.org/team/app",
+        to=[say.Recipient(node=SECOND.node_id, agent="codex")],
+        agent="claude",
+        session="s-1",
+        reply_to=f"{node_name(SECOND.node_id)}-m4",
+        thread=f"{node_name(SECOND.node_id)}-m3",
+        at=AT,
+    )
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=3,
+        prev=mark().hash,
+        hlc=(AT << 16) + 2,
+        entry_type=EntryType.MESSAGE,
+        facts=say.pack_facts(facts),
+        text=say.pack_text(SALT, say.MessageText(body="The schema is merged.", subject="schema")),
+    )
+
+
+def receipt() -> Entry:
+    """The other machine says that its agent has it."""
+    facts = say.ReceiptFacts(
+        status="handed",
+        messages=[f"{node_name(FIRST.node_id)}-m1"],
+        agent="codex",
+        session="s-7",
+        at=AT,
+    )
+    return seal(
+        SECOND,
+        fleet=FLEET,
+        seq=1,
+        prev=bytes(32),
+        hlc=(AT << 16) + 3,
+        entry_type=EntryType.RECEIPT,
+        facts=say.pack_facts(facts),
+        text=SALT + b"{}",
+    )
+
+
 def other_note() -> Entry:
     """Another in its place, as a copy of the directory writes it."""
     return seal(
@@ -111,6 +158,29 @@ def other_note() -> Entry:
 def proof() -> Evidence:
     """That the author has two histories."""
     return evidence(side(note()), side(other_note()))
+
+
+def removal(seq: int) -> Entry:
+    """A statement of a history that nobody else need hold."""
+    facts = say.RemovedFacts(
+        node=SECOND.node_id, cut=[], by="ann", heads=[sha256(b"statement")], at=AT
+    )
+    return seal(
+        FIRST,
+        fleet=FLEET,
+        seq=seq,
+        prev=sha256(b"history"),
+        hlc=AT << 16,
+        entry_type=EntryType.REMOVED,
+        facts=say.pack_facts(facts),
+        text=say.pack_text(SALT, say.NoText()),
+    )
+
+
+def testimony() -> dict[bytes, frozenset[Said]]:
+    """What is kept of it, and of another author nothing."""
+    said = (rank(one.header.type, one.header.seq, one.hash) for one in map(removal, (2, 3)))
+    return {FIRST.node_id: frozenset(said), SECOND.node_id: frozenset()}
 
 
 def signed_presence() -> Signed:
@@ -217,6 +287,11 @@ def evidence_cases() -> dict[str, Frame]:
     return {
         "evidence, twice the same number": frames.Proofs(evidence=(proof(),)),
         "evidence, a break": frames.Proofs(evidence=(breaks,)),
+        "testimony": frames.Testimony(entries=(removal(2), removal(3))),
+        "testified": frames.Testified(
+            author=FIRST.node_id, hashes=tuple(sorted(removal(seq).hash for seq in (2, 3)))
+        ),
+        "testified, nothing": frames.Testified(author=FIRST.node_id, hashes=()),
     }
 
 
@@ -259,6 +334,8 @@ def files() -> dict[str, object]:
             "mark": entry_vector(mark()),
             "note, its text erased": entry_vector(erased()),
             "redacted": entry_vector(redacted()),
+            "message": entry_vector(message()),
+            "receipt": entry_vector(receipt()),
         },
         "vector.json": {
             "heads": [
@@ -267,6 +344,9 @@ def files() -> dict[str, object]:
             ],
             "digest": digest(vector()).hex(),
             "digest, a fork known": digest(vector(), {(FIRST.node_id, 1): 3}).hex(),
+            "digest, something stated beyond a fork": digest(
+                vector(), {(FIRST.node_id, 0): 2}, testimony()
+            ).hex(),
         },
         "signed.json": {
             "presence": signed_vector(signed_presence(), presence.PREFIX),

@@ -6,6 +6,7 @@ from random import Random
 
 import msgspec
 
+from sync.decide.statements import rank
 from sync.errors import BadEntry, Forked
 from sync.log.chain import EMPTY, Head, extend
 from sync.log.entry import Entry, NodeKey, seal, sha256, verify
@@ -17,6 +18,7 @@ from sync.wire import frames
 from sync.wire.claims import Claims
 from sync.wire.held import Held
 from sync.wire.session import Session, Us
+from sync.wire.testimony import Said, Testimony, merged
 from tests.sync.log.entries import FLEET, SALT, key
 
 JUDGING = 1_700_000_000_000
@@ -26,6 +28,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     heads: dict[Place, Head]
     trouble: str | None = None
     frozen: dict[Place, Frozen] = {}
+    testimony: Testimony = {}
 
 
 class Store:
@@ -46,6 +49,8 @@ class Store:
         self.vain = 0
         """Of these, entries that were here already."""
         self.frozen: dict[Place, Frozen] = {}
+        self.said: dict[bytes, Entry] = {}
+        """What was stated beyond forks, by hash."""
         self.full = False
         """Nothing can be stored."""
 
@@ -108,7 +113,42 @@ class Store:
             self.frozen[one.place] = found[one.place] = Frozen(
                 evidence=one, end=self.end(one.place, one.seq)
             )
-        return Kept(heads={}, frozen=found)
+        return Kept(heads={}, frozen=found, testimony=self.testimony())
+
+    def testimony(self) -> dict[bytes, frozenset[Said]]:
+        """Keep the lowest of what was stated beyond forks, as a real store does."""
+        found: dict[bytes, frozenset[Said]] = {}
+        for (author, log), forked in self.frozen.items():
+            if log:
+                continue
+            late = [one for one in self.logs[author, 0][forked.seq - 1 :] if _is_stated(one)]
+            self.said |= {one.hash: one for one in late}
+            found[author] = merged(
+                (
+                    rank(one.header.type, one.header.seq, one.hash)
+                    for one in self.said.values()
+                    if one.header.author == author
+                ),
+                (),
+            )
+        return found
+
+    def testify(self, hashes: Sequence[bytes], size: int) -> list[Entry]:
+        del size
+        return [self.said[one] for one in hashes]
+
+    def attest(self, statements: Sequence[Entry]) -> Kept:
+        """Keep what others stated beyond forks."""
+        for one in statements:
+            forked = self.frozen.get((one.header.author, 0))
+            if forked is None or one.header.seq < forked.seq or not _is_stated(one):
+                continue
+            try:
+                verify(one, self.keys[one.header.author])
+            except BadEntry as error:
+                return Kept(heads={}, trouble=error.sentence, testimony=self.testimony())
+            self.said[one.hash] = one
+        return Kept(heads={}, testimony=self.testimony())
 
     def read(self, read: act.Read) -> list[Entry]:
         wanted = read.wanted
@@ -157,13 +197,17 @@ class Store:
             self.learn(one)
         if fresh:
             self.publish(fresh, source)
-        return Kept(heads=heads, trouble=trouble, frozen=frozen)
+        return Kept(heads=heads, trouble=trouble, frozen=frozen, testimony=self.testimony())
 
     def learn(self, entry: Entry) -> None:
         """A member statement makes its node's entries acceptable."""
         if entry.header.type == EntryType.MEMBER and entry.text is not None:
             public = entry.text[len(SALT) :]
             self.keys[sha256(public)] = public
+
+
+def _is_stated(entry: Entry) -> bool:
+    return EntryType.GENESIS < entry.header.type < 16
 
 
 class End:
@@ -188,6 +232,8 @@ class End:
         self.opened = False
         self.heard: list[act.Action] = []
         self.sent = 0
+        self.kinds: set[int] = set()
+        """Types of the frames that came."""
 
     @property
     def now(self) -> int:
@@ -216,10 +262,15 @@ class End:
                 return session.kept(store.keep(action.entries, self.peer), self.now)
             case act.Convict():
                 return session.froze(store.convict(action.evidence), self.now)
+            case act.Attest():
+                kept = store.attest(action.statements)
+                return session.attested(action.author, kept, self.now)
+            case act.Testify():
+                return session.have_testimony(store.testify(action.hashes, action.size), self.now)
             case act.Read():
                 return session.have_read(action.wanted, store.read(action), self.now)
             case act.Recount():
-                return session.moved(store.vector(), self.now)
+                return session.moved(store.vector(), store.testimony(), self.now)
             case act.FindBlobs():
                 return session.want_blobs(sorted(store.lacking - store.blobs.keys()))
             case act.ReadBlob():
@@ -236,7 +287,9 @@ class End:
     def take(self) -> None:
         """Take the oldest frame that is on its way here."""
         if self.other.out:
-            self.do(self.session.received(self.other.out.popleft(), self.now))
+            frame = self.other.out.popleft()
+            self.kinds.add(frame[0])
+            self.do(self.session.received(frame, self.now))
 
 
 class Net:
@@ -293,4 +346,8 @@ class Net:
 
 def agree(*stores: Store) -> bool:
     """Whether all hold the same."""
-    return all(store.vector() == stores[0].vector() for store in stores)
+    first = stores[0]
+    return all(
+        (store.vector(), store.testimony()) == (first.vector(), first.testimony())
+        for store in stores
+    )
