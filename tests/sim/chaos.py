@@ -21,6 +21,8 @@ CLONE_HOST = "10.0.0.9"
 WEEK_S = 7 * 86_400.0
 STOPS = ("vote", "rule", "hand_over", "gate_hand_over", "gate", "flag", "receive", "resolve", "")
 """Jobs at whose commit a machine is killed; "": at any."""
+RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
+"""What happens once in a world, if at all, and how often it does."""
 
 RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
 """What happens once in a world or not at all, and in what share of worlds."""
