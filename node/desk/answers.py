@@ -14,7 +14,7 @@ from functools import partial
 from node.desk import accounts, far, persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
-from node.desk.rows import AskRow, by_id, find, select, words
+from node.desk.rows import AskRow, by_id, find, words
 from node.desk.views import Looking
 from node.desk.votes import (
     counting_votes,
@@ -352,14 +352,6 @@ class Answers:
             f"It was {final.outcome}{who} before your answer came; yours does not count.",
             final=final,
             ask=view,
-        )
-
-    def open_approvals(self, transaction: Transaction) -> list[AskRow]:
-        """Return the open approvals of this home."""
-        return select(
-            transaction.connection,
-            "kind = 'approval' AND state = 'waiting' AND home = ?",
-            (transaction.identity.name,),
         )
 
 

@@ -9,7 +9,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
+<<<<<<< HEAD
+from node.desk import erasing, holding, recovering
+=======
 from node.desk import carrying, erasing, holding
+>>>>>>> next
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -94,13 +98,25 @@ class StoreLedger:
                 holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
+<<<<<<< HEAD
+            return self._after(transaction, received)
+=======
             if received.mailed:
                 carrying.receive(transaction, anew=received.members_moved)
             for ask in received.voted:
                 self._answers.rule(transaction, ask)
             return received
+>>>>>>> next
 
         return await whole(self._stored("receive", job))
+
+    def _after(self, transaction: Transaction, received: receive.Received) -> receive.Received:
+        """Do what arrived asks of this home."""
+        if received.members_moved:
+            recovering.hear(transaction)
+        for ask in received.voted:
+            self._answers.rule(transaction, ask)
+        return received
 
     def foresee(self, run: Sequence[Entry]) -> None:
         """Check a run's signatures on other processors while the writer is at work."""
@@ -130,9 +146,7 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.convict(transaction, proofs)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
+            return self._after(transaction, received)
 
         return await whole(self._stored("convict", job))
 
@@ -153,9 +167,7 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.attest(transaction, statements)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
+            return self._after(transaction, received)
 
         return await whole(self._stored("attest", job))
 

@@ -118,6 +118,8 @@ class PersonFacts(Statement, frozen=True, kw_only=True):
     replaces: bytes | None = None
     also: list[bytes] = []
     by: str | None = None
+    recovered: bytes | None = None
+    """By the fleet's recovery key (`sync.decide.recovery`): every session is to end."""
 
 
 class SpeaksForFacts(Statement, frozen=True, kw_only=True):

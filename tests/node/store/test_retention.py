@@ -17,7 +17,7 @@ from tests.node.store.histories import (
 
 def asks_due(connection: sqlite3.Connection, before: int, limit: int) -> list[str]:
     """What is due but for messages to agents: those go by their stamp alone."""
-    return [name for name in due(connection, before, limit) if "-m" not in name]
+    return [name for name in due(connection, before, 99) if "-m" not in name][:limit]
 
 
 def test_messages_go_by_their_stamps() -> None:
@@ -43,10 +43,11 @@ def test_only_what_is_over_is_due() -> None:
         assert asks_due(connection, 9, 9) == ["nowhere-1"]
         connection.execute("UPDATE ask SET closed = 4 WHERE id = ?", (ASK,))
         assert asks_due(connection, 8, 1) == [ASK]
+        assert len(due(connection, 8, 1)) == 1
         let_go(connection, asks_due(connection, 8, 9))
         assert asks_due(connection, 8, 9) == []
         left = connection.execute("SELECT ask FROM about").fetchall()
-        assert [ask for (ask,) in left] == [ASK[:-1] + "2"]
+        assert [ask for (ask,) in left if "-m" not in ask] == [ASK[:-1] + "2"]
 
 
 def test_of_a_removed_machine_what_waits_is_over_when_it_was_removed() -> None:
