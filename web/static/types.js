@@ -183,6 +183,8 @@
  * @property {string} applied_by
  * @property {number} count
  * @property {string} source
+ * @property {string} machine
+ * @property {import("./rules-types.js").RulesSibling[]} siblings
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts
  * @typedef {{n: number, now: number, trouble?: string}} Beat
@@ -266,8 +268,6 @@
  * @property {string} where
  * @property {string} machine
  * @property {"waiting" | "approved" | "refused" | "expired"} state
- *
- * @typedef {{line: number, reason: string, fix: string}} RuleProblem
  *
  * @typedef {object} Hello
  * @property {string} store_id
