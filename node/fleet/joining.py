@@ -12,11 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from node.backup.mark import RESTORED
-<<<<<<< HEAD
-from node.desk import recovering
-=======
-from node.desk import persons
->>>>>>> next
+from node.desk import persons, recovering
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED

@@ -9,11 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-<<<<<<< HEAD
-from node.desk import erasing, holding, recovering
-=======
-from node.desk import carrying, erasing, holding
->>>>>>> next
+from node.desk import carrying, erasing, holding, recovering
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -98,15 +94,7 @@ class StoreLedger:
                 holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
-<<<<<<< HEAD
             return self._after(transaction, received)
-=======
-            if received.mailed:
-                carrying.receive(transaction, anew=received.members_moved)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
->>>>>>> next
 
         return await whole(self._stored("receive", job))
 
@@ -114,6 +102,8 @@ class StoreLedger:
         """Do what arrived asks of this home."""
         if received.members_moved:
             recovering.hear(transaction)
+        if received.mailed:
+            carrying.receive(transaction, anew=received.members_moved)
         for ask in received.voted:
             self._answers.rule(transaction, ask)
         return received
