@@ -127,17 +127,8 @@ class _Batch:
         return self._received()
 
     def attest(self, statements: Sequence[Entry]) -> Received:
-        """Keep what was stated beyond forks, of any history."""
-
-        def key(author: bytes) -> bytes | None:
-            return self._key(author, ())
-
-        try:
-            for one in testimony.keep(self._connection, self._fleet, statements, key):
-                self._attested.add(one.header.type)
-        except BadEntry as error:
-            self._note(error.sentence)
-        self._unsettled |= bool(self._attested)
+        """Keep what was stated beyond the ends of logs, of any history."""
+        self._attest(statements)
         self._settle()
         return self._received()
 
@@ -219,10 +210,10 @@ class _Batch:
         head = self._head(place)
         end = self._end(place)
         new: list[Entry] = []
-        beyond = False
+        beyond: list[Entry] = []
         for entry in run:
             if end is not None and entry.header.seq > end:
-                beyond = True
+                beyond.append(entry)
                 continue
             # Looked at last: what lies between two copies may have been left out.
             again = new and entry.raw == new[-1].raw and entry.signature == new[-1].signature
@@ -237,6 +228,7 @@ class _Batch:
             if not new:
                 return
         if beyond:
+            self._attest(beyond)
             self._note(f"{who} was removed; what it said after that is not taken.")
         good = self._verified(head, new, place, key)
         if not good:
@@ -247,6 +239,17 @@ class _Batch:
         if any(entry.header.type in STATEMENTS for entry in good):
             self._unsettled = True
         self._heads[place] = Head(seq=good[-1].header.seq, hash=good[-1].hash)
+
+    def _attest(self, statements: Sequence[Entry]) -> None:
+        def key(author: bytes) -> bytes | None:
+            return self._key(author, ())
+
+        try:
+            for one in testimony.keep(self._connection, self._fleet, statements, key):
+                self._attested.add(one.header.type)
+        except BadEntry as error:
+            self._note(error.sentence)
+        self._unsettled |= bool(self._attested)
 
     def _head(self, place: Place) -> Head:
         row = self._connection.execute(

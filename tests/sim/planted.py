@@ -168,6 +168,14 @@ PLANTS: dict[str, Patch] = {
 }
 
 FOUND: dict[str, int] = {
+    "role ignored": 9,
+    "one person counts twice": 19,
+    "one machine counts twice": 19,
+    "own agent allowed": 97,
+    "hold ignored": 73,
+    "handed over on hold": 10,
+    "counted for ever": 0,
+    "unclear is a no": 0,
     "no compare-and-swap": 6,
     "acknowledged before commit": 0,
     "handed over before commit": 0,

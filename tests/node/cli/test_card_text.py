@@ -35,6 +35,8 @@ def an_ask(**changes: object) -> dict[str, Any]:
         "card": {
             "state": "waiting",
             "sentence": "claude waits for your answer.",
+            "sign": "!",
+            "word": "Needs you",
             "actions": ["deny", "allow"],
             "open": True,
             "needs_me": True,
@@ -163,5 +165,5 @@ def test_nothing_of_an_agent_acts_on_the_terminal_or_passes_for_a_line_of_ours()
 
 def test_a_table_row_has_one_cell_for_each_head() -> None:
     assert table_row(an_ask(), NOW) == (
-        "k7qf-142", "approval", "waiting", "claude", "shop", "2 min", "Run the release script"
+        "k7qf-142", "approval", "! Needs you", "claude", "shop", "2 min", "Run the release script"
     )  # fmt: skip
