@@ -15,7 +15,7 @@ from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
-from node.desk.rules_store import RulesStore
+from node.desk.rules_store import RulesStore, without_text
 from node.desk.standing import banner
 from node.desk.views import Looking, as_object
 from node.store import erasing
@@ -223,11 +223,7 @@ class Reading:
             looking = Looking(self.context, connection, None)
             reach, reason = reachable(connection, None)
             account = banner(connection, None, looking.said)
-            summary = (
-                None
-                if rules is None
-                else {key: getattr(rules, key) for key in ("name", "version", "count")}
-            )
+            summary = None if rules is None else without_text(rules)
             return {
                 **facts,
                 "machine": msgspec.to_builtins(looking.machine(self.context.identity.name)),
