@@ -40,14 +40,3 @@ export function told(ask, sending, now) {
   const card = overdue(ask, now) && ask.card.late ? ask.card.late : ask.card;
   return sending ? { ...card, ...UNDER_WAY, tone: "wait" } : card;
 }
-
-/**
- * Say how an ask was closed by someone else, for the answer that came later.
- * @param {T.FinalView} final
- */
-export function closedAs(final) {
-  const what = final.label ? `${final.outcome}: “${final.label}”` : final.outcome;
-  const who = final.by ? ` by ${final.by}` : "";
-  const where = final.machine ? ` on ${final.machine}` : "";
-  return `It was ${what}${who}${where}.`;
-}
