@@ -11,6 +11,7 @@ import msgspec
 from web.account_views import BannerView
 from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
+from web.card_views import CardView
 from web.rules_views import RulesView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -41,25 +42,6 @@ class RuleView(View, frozen=True, kw_only=True):
 
     name: str
     version: str
-
-
-class CardView(View, frozen=True, kw_only=True):
-    """What the card says and which buttons it may show: `sync.decide.card.Card`."""
-
-    state: str
-    """A `sync.decide.card.CardState` value."""
-    sentence: str
-    actions: list[str]
-    """Of `deny`, `allow`, `answer`, `decline`, `take_back`; in the order to show them."""
-    open: bool
-    needs_me: bool
-    since: int
-    by: str | None = None
-    where: str | None = None
-    attention: str = "called"
-    """What an open ask means for the viewer: a `sync.decide.attention.Mode` value."""
-    attention_until: int | None = None
-    """Until when it means that, as far as that is known."""
 
 
 class FinalView(View, frozen=True, kw_only=True):
@@ -353,12 +335,18 @@ class State(View, frozen=True, kw_only=True):
     """How the person is called now."""
 
 
+Topic = Literal[
+    "ask", "session", "rules", "people", "node", "fleet", "attention", "message", "board"
+]
+"""What can change."""
+
+
 class Change(View, frozen=True, kw_only=True):
     """One numbered event: something named `ref` under `topic` has changed."""
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention", "message"]
+    topic: Topic
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

@@ -42,7 +42,7 @@ def ask_lines(detail: dict[str, Any], now: int) -> list[str]:
     lines = [
         visible_line(f"{ask['short']}  {ask['kind']}  {ask['title']}"),
         RULE,
-        visible_line(ask["card"]["sentence"]),
+        visible_line(f"{ask['card']['sign']} {ask['card']['sentence']}"),
         *_erased(ask),
         *_facts(ask, now),
     ]
@@ -71,9 +71,8 @@ def quoted(text: str) -> list[str]:
 
 
 def _state(ask: dict[str, Any]) -> str:
-    """The card's state in words; nobody is signed in here, so it is restricted for nobody."""
-    state = str(ask["card"]["state"])
-    return "waiting" if state == "restricted" else state.replace("_", " ")
+    """How the card stands, in the words of the page."""
+    return f"{ask['card']['sign']} {ask['card']['word']}"
 
 
 def _facts(ask: dict[str, Any], now: int) -> list[str]:

@@ -16,6 +16,7 @@ from node.desk.attention_sweep import AttentionSweep
 from node.desk.closing import expire_if_due, void
 from node.desk.context import Context
 from node.desk.far import last_heard
+from node.desk.reached import close_reached, reached
 from node.desk.reading import trim_events
 from node.desk.replies import forget_old
 from node.desk.retention import Retention
@@ -82,6 +83,7 @@ class Sweeper:
         work, moments = await context.reader.run(partial(self._due, now=now))
         if work:
             await context.writer.run("expire", self._expire)
+        await self._close_reached(now)
         unruled = await self._rule_left(now)
         if unruled is not None:
             moments.append(unruled)
@@ -128,6 +130,12 @@ class Sweeper:
             if moment is not None
         ]
         return bool(open_due or unused or erasing.left_open(connection, here)), moments
+
+    async def _close_reached(self, now: int) -> None:
+        """Close what enough people allow by now, as someone may answer again."""
+        here = self._context.identity.name
+        if await self._context.reader.run(lambda connection: bool(reached(connection, here, now))):
+            await self._context.writer.run("reach", close_reached)
 
     async def _rule_left(self, now: int) -> int | None:
         """Rule on votes that a full disk or a hold left without a ruling; return when one is due.

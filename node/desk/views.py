@@ -9,6 +9,7 @@ import msgspec
 from node import limits
 from node.desk import accounts, far, persons
 from node.desk.attention import Attentive, Columns, asked
+from node.desk.card_view import card_view
 from node.desk.context import Context
 from node.desk.own_vote import own_vote, with_quorum
 from node.desk.rows import AskRow, Words, select, standing, words
@@ -18,15 +19,14 @@ from node.desk.votes import COUNTED_FROM, allows, final_votes
 from node.store import erasing
 from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
-from sync.decide.card import card
-from sync.decide.card_facts import Card, CardFacts
+from sync.decide.card_facts import CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
 from sync.decide.vote import Ruling
 from web.call_views import CallSummary
+from web.card_views import CardView
 from web.views import (
     AskView,
-    CardView,
     Counts,
     ErasedView,
     FinalView,
@@ -71,7 +71,7 @@ class Looking:
         """Return one ask as it is shown."""
         text = words(self.connection, row)
         erased = self._erased(row, text)
-        shown = self._card(row, text, erased)
+        read = self._read(row)
         return AskView(
             id=row.id,
             short=self.context.short(row.id),
@@ -95,11 +95,11 @@ class Looking:
             call=self._call(row, text),
             seen=row.entry_hash.hex(),
             revision=row.revision,
-            card=shown,
+            card=self._card(row, text, erased, read=read),
             final=self.final(row, text),
             handover=self._handover(row),
             resolved=_resolved(row, text),
-            read=self._read(row),
+            read=read,
             needless=self._needless(row),
             alike=self._alike(row),
             needed=row.needed,
@@ -215,7 +215,7 @@ class Looking:
             return ErasedView(by=None, at=None, reason=None)
         return ErasedView(by=self.name_of(said.person), at=said.at, reason=said.reason)
 
-    def _card(self, row: AskRow, text: Words, erased: ErasedView | None) -> CardView:
+    def _card(self, row: AskRow, text: Words, erased: ErasedView | None, *, read: bool) -> CardView:
         heard = self.attentive.of(row, self.viewer, self.now)
         facts = msgspec.structs.replace(
             with_quorum(self.connection, row, self._facts(row, text), self.viewer, self.people),
@@ -225,20 +225,9 @@ class Looking:
             **accounts.on_card(self.connection, row, self.said, self.held, self.people),
             disputed=self.disputed(row),
             erased=erased.by if erased else None,
+            read=read,
         )
-        shown: Card = card(facts, self.viewer, self.now)
-        return CardView(
-            state=shown.state.value,
-            sentence=shown.sentence,
-            actions=list(shown.actions),
-            open=shown.open,
-            needs_me=shown.needs_me,
-            attention=facts.attention.mode.value,
-            attention_until=facts.attention.until,
-            since=shown.since,
-            by=facts.closed_by,
-            where=facts.closed_on,
-        )
+        return card_view(facts, self.viewer, self.now)
 
     def _facts(self, row: AskRow, text: Words) -> CardFacts:
         own, sight = own_vote(self.connection, row, self.viewer), self.sight(row.home)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from node.backup.mark import RESTORED
+from node.desk import persons, recovering
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED
@@ -289,7 +290,7 @@ def _forget_persons(transaction: Transaction, *, but: str | None) -> None:
     """End the sessions and passphrases of everyone but one."""
     for table in ("person_session", "passphrase"):
         transaction.run(f"DELETE FROM {table} WHERE person IS NOT ?", but)  # noqa: S608 -- ours
-    transaction.keep("recovered", None)
+    recovering.forget(transaction)
 
 
 def _move(
@@ -318,7 +319,7 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
         number = int(new.rpartition("-")[2])
         transaction.append(
             EntryType.ASK,
-            replace(_facts(transaction, row), number=number, revision=1, replaces=None),
+            _asked_again(transaction, row, number),
             words(transaction.connection, row).ask or AskText(title=row.id),
             salt=_salt(transaction, row),
         )
@@ -329,9 +330,14 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
     return Entered(raised=len(before.open))
 
 
-def _facts(transaction: Transaction, row: AskRow) -> AskFacts:
-    (facts,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
-    return read(AskFacts, facts)
+def _asked_again(transaction: Transaction, row: AskRow, number: int) -> AskFacts:
+    """Ask the same in this fleet: whose agent asks is somebody else here, where that is known."""
+    (said,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
+    facts = read(AskFacts, said)
+    quorum = facts.quorum
+    if quorum.not_by:
+        quorum = replace(quorum, not_by=persons.owners(transaction) or quorum.not_by)
+    return replace(facts, number=number, revision=1, replaces=None, quorum=quorum)
 
 
 def _salt(transaction: Transaction, row: AskRow) -> bytes | None:

@@ -18,7 +18,17 @@ from sync.decide.recheck import WITHOUT_VOTES
 def card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     """Return the card `viewer` sees at `now`."""
     shown = _shown(facts, viewer, now)
-    return replace(shown, mark=mark_of(shown.state, facts))
+    return replace(shown, mark=mark_of(shown, facts, viewer))
+
+
+def card_when_late(facts: CardFacts, viewer: Person | None, now: int) -> Card | None:
+    """Return the card from its deadline on, as long as nothing is heard; None: none lies ahead.
+
+    For a screen whose clock passes the deadline before any word of that arrives.
+    """
+    if facts.deadline is None or now >= facts.deadline:
+        return None
+    return card(facts, viewer, facts.deadline) if card(facts, viewer, now).open else None
 
 
 def _shown(facts: CardFacts, viewer: Person | None, now: int) -> Card:

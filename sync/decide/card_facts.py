@@ -86,6 +86,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     resolved_ok: bool | None = None
     resolved_at: int | None = None
     resolved_text: str = ""
+    read: bool = False
+    """The viewer put a note or a result away."""
 
     @property
     def closed_or_created(self) -> int:
@@ -108,4 +110,4 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     open: bool
     needs_me: bool
     since: int
-    mark: Mark = Mark(sign="", word="", tone=Tone.QUIET)
+    mark: Mark = Mark(sign="", word="", tone=Tone.QUIET, spoken="")

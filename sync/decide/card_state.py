@@ -45,8 +45,10 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     sign: str
     """One character, another one for each state: it says as much as the colour."""
     word: str
-    """Two or three words; what a screen reader says."""
+    """Two to five words."""
     tone: Tone
+    spoken: str
+    """What a screen reader says; it begins with the words and does without what is near by."""
 
 
 class CardState(Enum):

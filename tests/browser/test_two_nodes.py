@@ -20,19 +20,11 @@ from tests.fleet.fleets import Machine, alive, fleet_of, machines_of
 Look = Callable[..., Awaitable[Viewer]]
 YES_NO = [{"label": "yes"}, {"label": "no"}]
 CALL = {"tool": "deploy", "arguments": {"target": "staging"}}
-WORDS = {
-    "waiting": "Needs you",
-    "away": "Machine away",
-    "kept": "Kept until it is back",
-    "answered": "Answered, agent has it",
-    "allowed": "Allowed, agent has it",
-    "machine_removed": "Machine removed",
-    "restricted": "For others",
-}
-"""What a row says: by its card, and once it is closed by what was answered."""
+AT_REST = {"waiting", "away", "kept", "handed", "machine_removed", "restricted"}
+"""States of cards that stay as they are while nobody does anything."""
 LISTED = """() => ({
     asks: [...document.querySelectorAll('ask-row')].map(row =>
-        [row.dataset.ask, row.querySelector('.badge').textContent]).sort(),
+        [row.dataset.ask, row.querySelector('.mark-word').textContent]).sort(),
     needs: document.querySelectorAll('[data-group="needs"] ask-row').length,
     tab: document.querySelector('#tab-count:not([hidden])')?.textContent ?? '0',
     title: /^\\((\\d+)\\) /.exec(document.title)?.[1] ?? '0',
@@ -86,7 +78,7 @@ def words(ask: dict[str, Any]) -> str:
     """What the row of an ask has to say."""
     state = ask["card"]["state"]
     # A state on the way to another one is no word of a page at rest.
-    return WORDS.get(ask["final"]["outcome"] if state == "handed" else state, "")
+    return str(ask["card"]["word"]) if state in AT_REST else ""
 
 
 def same_for_all(state: dict[str, Any]) -> dict[str, Any]:
@@ -162,8 +154,8 @@ async def test_a_machine_is_let_in_and_put_out_through_the_pages(
     await here.row(ask).wait_for()
     await quiet(here, there)
     await put_out(here, there)
-    await expect(here.row(ask).locator(".badge")).to_have_text("Machine removed")
-    await expect(there.row(ask).locator(".badge")).to_have_text("For others")
+    await expect(here.row(ask).locator(".mark-word")).to_have_text("Machine removed")
+    await expect(there.row(ask).locator(".mark-word")).to_have_text("Not from here")
     await quiet(here)
     await quiet(there)
 
@@ -239,7 +231,7 @@ async def test_each_page_shows_and_answers_what_is_asked_on_the_other_machine(
         held = await home.flag(kind="approval", title=f"Go on {home.node.name}?", call=CALL)
         await other.row(asked).wait_for()
         await expect(other.row(asked)).to_contain_text(f"on {home.node.name}")
-        await expect(other.row(held["id"]).locator(".badge")).to_have_text("Needs you")
+        await expect(other.row(held["id"]).locator(".mark-word")).to_have_text("Needs you")
         await quiet(*pages)
         await answer(other, asked, "no")
         await other.open(held["id"])
@@ -270,12 +262,12 @@ async def test_an_answer_is_kept_while_its_machine_is_away(
     await quiet(here, there)
     desk.node.kill()
     await here.page.locator("#link-lost").wait_for()
-    await expect(there.row(ask).locator(".badge")).to_have_text("Machine away")
+    await expect(there.row(ask).locator(".mark-word")).to_have_text("Machine away")
     await expect(there.page.locator("#fleet-state")).to_have_text("2 machines, 1 away")
     await quiet(there)
     await answer(there, ask)
     await there.says("kept until desk is back")
-    await expect(there.row(ask).locator(".badge")).to_have_text("Kept until it is back")
+    await expect(there.row(ask).locator(".mark-word")).to_have_text("Kept until it is back")
     await expect(there.button("Take back")).to_be_enabled()
     await quiet(there)
     await asyncio.to_thread(desk.node.start)

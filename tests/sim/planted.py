@@ -1,11 +1,12 @@
-"""Ten faults put into the core on purpose, one at a time: the simulation must find each.
+"""Faults put into the core on purpose, one at a time: the simulation must find each.
 
 Each changes what real functions do, as a careless edit would. `FOUND` names a seed that
-finds it; the search is `python -m tests.sim --planted`.
+finds it; the search is `python -m tests.sim --planted`. Those that let somebody decide who
+may not stand in `tests.sim.planted_people`.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -13,7 +14,7 @@ from unittest import mock
 from msgspec.structs import replace
 
 from node.fleet.ledger import StoreLedger
-from node.store import derive, exchange, projection
+from node.store import derive, exchange, projection, receive
 from node.store.transaction import Identity
 from node.store.writer import Writer
 from sync.decide.ask import AskState, Kind, Step, advance
@@ -24,12 +25,9 @@ from sync.log.facts import HandoverFacts
 from sync.log.kinds import EntryType
 from sync.log.vector import Wanted
 from sync.net.ledger import Kept
-
-Patch = Callable[[ExitStack], None]
-
-
-def _put(stack: ExitStack, target: str, fault: object) -> None:
-    stack.enter_context(mock.patch(target, fault))
+from tests.sim import chaos
+from tests.sim.planted_people import PEOPLE, Patch
+from tests.sim.planted_people import put as _put
 
 
 def _no_swap(stack: ExitStack) -> None:
@@ -157,7 +155,15 @@ def _cut_ignored(stack: ExitStack) -> None:
     _put(stack, "node.store.derive._within", lambda *_args: True)
 
 
+def _one_history(stack: ExitStack) -> None:
+    """What was stated in the other history of a machine is not kept. Worlds have both fates."""
+    real = receive.attest
+    stack.enter_context(mock.patch.dict(chaos.RARE, chaos.FATES))
+    _put(stack, "node.store.receive.attest", lambda transaction, _told: real(transaction, ()))
+
+
 PLANTS: dict[str, Patch] = {
+    **PEOPLE,
     "no compare-and-swap": _no_swap,
     "acknowledged before commit": _acknowledged_early,
     "handed over before commit": _told_early,
@@ -168,9 +174,18 @@ PLANTS: dict[str, Patch] = {
     "relay skips entries": _relay_skips,
     "retry asks again": _asked_again,
     "cut ignored": _cut_ignored,
+    "other history not kept": _one_history,
 }
 
 FOUND: dict[str, int] = {
+    "role ignored": 9,
+    "one person counts twice": 19,
+    "one machine counts twice": 19,
+    "own agent allowed": 97,
+    "hold ignored": 73,
+    "handed over on hold": 10,
+    "counted for ever": 0,
+    "unclear is a no": 0,
     "no compare-and-swap": 6,
     "acknowledged before commit": 0,
     "handed over before commit": 0,
@@ -181,6 +196,7 @@ FOUND: dict[str, int] = {
     "relay skips entries": 1,
     "retry asks again": 15,
     "cut ignored": 105,
+    "other history not kept": 7,
 }
 """The first seed that finds each."""
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from sync.errors import NotAllowed, NotFound
 from sync.wire.pairing_code import new_code
+from tests.web.a_card import a_card
 from tests.web.accounts_double import AccountsDouble
 from tests.web.attention_double import AttentionDouble
 from tests.web.audit_double import AuditDouble
@@ -50,9 +51,7 @@ def ask_view(**changed: object) -> views.AskView:
         "call": None,
         "seen": "0" * 64,
         "revision": 1,
-        "card": views.CardView(
-            state="waiting", sentence="Waits.", actions=[], open=True, needs_me=True, since=NOW
-        ),
+        "card": a_card(NOW),
         "final": None,
         "handover": None,
         "resolved": None,

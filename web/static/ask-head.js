@@ -2,11 +2,12 @@
 /** @import * as T from "./types.js" */
 /** @import { Inbox } from "./inbox.js" */
 
+import { CardMark } from "./card-mark.js";
 import { icon, make, setAttribute, setText, show } from "./elements.js";
 import { overdue } from "./inbox.js";
 import { ago, left, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
-import { badge, KINDS, sentence } from "./words.js";
+import { KINDS, told } from "./words.js";
 
 /** A deadline nearer than this stands out. */
 const SOON_MS = 15 * 60_000;
@@ -17,7 +18,7 @@ export class AskHead {
     this.kindIcon = icon("question");
     this.kind = make("span");
     this.number = make("code", { class: "dim" });
-    this.badge = make("span", { class: "badge" });
+    this.mark = new CardMark();
     this.held = make("span", { class: "badge" });
     this.title = make("h2", { set: { tabindex: "-1", dir: "auto" } });
     this.who = make("p", { class: "detail-who" });
@@ -30,7 +31,7 @@ export class AskHead {
     this.element = make(
       "header",
       { class: "detail-head" },
-      make("p", { class: "detail-line" }, this.kindIcon, this.kind, this.number, this.badge, this.held),
+      make("p", { class: "detail-line" }, this.kindIcon, this.kind, this.number, this.mark.element, this.held),
       this.title,
       this.who,
       make("p", { class: "detail-times dim" }, this.age, this.deadline),
@@ -47,9 +48,8 @@ export class AskHead {
     this.kindIcon.className = `icon icon-${ask.kind}`;
     setText(this.kind, KINDS[ask.kind]);
     setText(this.number, ask.short);
-    const mark = badge(ask, inbox.sending.get(ask.id), now);
-    setText(this.badge, mark.word);
-    this.badge.className = `badge tone-${mark.tone}`;
+    const card = told(ask, inbox.sending.get(ask.id), now);
+    this.mark.update(card);
     this.showHeld(ask);
     showText(this.title, ask.title);
     const branch = ask.branch ? ` on ${ask.branch}` : "";
@@ -57,8 +57,8 @@ export class AskHead {
     setAttribute(this.who, "title", `Session ${visibleText(ask.session)}`);
     this.tick(ask, now);
     this.showRule(ask);
-    showText(this.sentence, sentence(ask, now));
-    this.sentence.className = `sentence tone-${mark.tone}`;
+    showText(this.sentence, card.sentence);
+    this.sentence.className = `sentence tone-${card.tone}`;
     this.showReply(ask);
     show(this.fallback, ask.fallback !== null && ask.card.open);
     if (ask.fallback !== null) {

@@ -1,11 +1,12 @@
 // @ts-check
 /** @import * as T from "./types.js" */
 
+import { CardMark } from "./card-mark.js";
 import { icon, make, setAttribute, setText, show } from "./elements.js";
 import { needsMe } from "./inbox.js";
 import { ago, left, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
-import { badge, KINDS } from "./words.js";
+import { hushWords, KINDS, told } from "./words.js";
 
 /** A deadline nearer than this stands out. */
 const SOON_MS = 15 * 60_000;
@@ -22,11 +23,12 @@ export class AskRow extends HTMLElement {
     this.kindName = make("span", { class: "visually-hidden" });
     this.titleText = make("span", { class: "row-title", set: { dir: "auto" } });
     this.call = make("code", { class: "row-call" });
-    this.badge = make("span", { class: "badge" });
+    this.mark = new CardMark();
     this.age = make("time", { class: "row-age" });
     this.agent = make("span", { class: "row-agent" });
     this.place = make("span", { class: "row-place" });
     this.limit = make("span", { class: "row-limit" });
+    this.hush = make("span", { class: "row-hush dim" });
     this.draft = make("span", { class: "row-draft", text: "unsent draft" });
   }
 
@@ -36,7 +38,7 @@ export class AskRow extends HTMLElement {
     this.link.append(
       make("span", { class: "row-head" }, this.kindIcon, this.kindName, this.titleText),
       this.call,
-      make("span", { class: "row-meta" }, this.badge, this.draft, this.limit, this.age),
+      make("span", { class: "row-meta" }, this.mark.element, this.draft, this.hush, this.limit, this.age),
       make("span", { class: "row-who" }, this.agent, this.place),
     );
     this.append(this.pick, this.link);
@@ -81,14 +83,15 @@ export class AskRow extends HTMLElement {
   tick(sending, now) {
     const ask = this.ask;
     if (ask === null) return;
-    const mark = badge(ask, sending, now);
-    setText(this.badge, mark.word);
-    this.badge.className = `badge tone-${mark.tone}`;
+    this.mark.update(told(ask, sending, now));
     this.classList.toggle("needs-me", needsMe(ask, now) && !sending);
     const since = ask.card.open ? ask.created : ask.card.since;
     setText(this.age, ago(since, now));
     setAttribute(this.age, "datetime", new Date(since).toISOString());
     setAttribute(this.age, "title", moment(since));
+    const hushed = hushWords(ask, now);
+    setText(this.hush, hushed);
+    show(this.hush, hushed !== "");
     const limited = ask.card.open && ask.deadline !== null && ask.deadline > now;
     show(this.limit, limited);
     if (!limited || ask.deadline === null) return;

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
-/** @import { Badge } from "./words.js" */
+/** @import { Badge } from "./types.js" */
 
 import { ago, length } from "./time.js";
 

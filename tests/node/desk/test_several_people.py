@@ -8,6 +8,7 @@ import pytest
 from node.agents.contract import contract
 from node.desk.answer import answer_of
 from node.desk.needless import mark, report
+from node.desk.standing import StandingDesk
 from sync.decide.vote import Ruling
 from sync.errors import Invalid, NotAllowed
 from sync.log.facts import PersonFacts
@@ -150,6 +151,50 @@ async def test_who_lost_the_right_in_between_counts_no_more(
     await fleet.meet_all()
     for name in ("box", "bobs", "cids"):
         assert await fleet[name].stands(ask) == ("closed", "allowed")
+
+
+@pytest.mark.parametrize("how", ["role", "account"])
+async def test_who_may_answer_again_makes_up_the_number_at_once(
+    fleet: Fleet, tmp_path: Path, how: str
+) -> None:
+    """Two have allowed it; nobody has to say so a second time."""
+    gate, ask = await raised(fleet, tmp_path, TWO)
+    box = fleet["box"]
+    accounts = StandingDesk(box.context)
+
+    async def hold(level: str) -> None:
+        if how == "role":
+            await role(fleet, "bob", "viewer" if level == "on_hold" else "admin")
+        else:
+            await accounts.set_standing(viewer(fleet.ann), "bob", level, remedy=None, reason="")
+
+    await fleet["bobs"].vote("bob", ask, "allow")
+    await fleet.meet_all()
+    await hold("on_hold")
+    await box.vote(fleet.ann, ask, "allow", because="Go")
+    await box.sweeper.sweep()
+    assert await box.stands(ask) == ("waiting", None)
+    await hold("active")
+    await box.sweeper.sweep()
+    assert await box.stands(ask) == ("closed", "allowed")
+    await fleet.meet_all()
+    assert await fleet["cids"].stands(ask) == ("closed", "allowed")
+    given = await gate.hold(gate.call())
+    assert given.allow
+    assert "Go" in given.sentence
+
+
+async def test_past_its_deadline_nobody_makes_up_the_number(fleet: Fleet, tmp_path: Path) -> None:
+    _, ask = await raised(fleet, tmp_path, TWO + 'deadline = "1m"\n')
+    box = fleet["box"]
+    await fleet["bobs"].vote("bob", ask, "allow")
+    await fleet.meet_all()
+    await role(fleet, "bob", "viewer")
+    await box.vote(fleet.ann, ask, "allow")
+    await role(fleet, "bob", "admin")
+    box.times.advance(60_000)
+    await box.sweeper.sweep()
+    assert await box.stands(ask) == ("closed", "expired")
 
 
 async def test_a_role_changed_between_vote_and_ruling_is_the_homes_to_judge(

@@ -16,6 +16,7 @@ from node.fleet import joining, machines, removal
 from node.identity import recovery_from_words
 from node.store.rebuild import compare
 from sync.errors import Conflict
+from tests.node.desk.gates import Gate
 from tests.node.desk.machines import viewer
 from tests.node.fleet.joinings import Two, dump, read, two_of, waits_on
 from tests.running import ROOT
@@ -74,6 +75,25 @@ async def test_leaving_makes_a_fleet_of_one_with_new_words(two: Two) -> None:
     found = await two.laptop.reader.run(partial(find, typed=ask))
     await two.laptop.vote(two.fleet.ann, found.id, "answer", text="red", wait_s=5)
     assert (await waiting).text == "red"
+
+
+async def test_whose_agent_asks_is_told_anew(two: Two, tmp_path: Path) -> None:
+    """What somebody else has to allow is asked again of those who are here."""
+    fleet, laptop = two.fleet, two.laptop
+    await two.join()
+    await two.meet()
+    await fleet.give("laptop", fleet.ann)
+    bob = await fleet.person("bob", "owner", "laptop")
+    rule = '[[rule]]\nname = "make"\ntool = "Bash"\naction = "ask"\nself_approval = false\n'
+    await Gate(fleet, two.desk, tmp_path).apply(rule)
+    await fleet.meet_all()
+    gate = Gate(fleet, laptop, tmp_path)
+    row = await gate.raised(gate.call())
+    assert row.quorum.not_by == sorted([fleet.ann, bob])
+    await two.leave(bob)
+    again = (await gate.rows())[-1]
+    assert again.quorum.not_by == [bob]
+    assert (await laptop.view(again.id, bob)).card.actions == ["deny"]
 
 
 async def test_aliases_lead_over_two_moves(two: Two) -> None:
