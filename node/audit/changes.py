@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from node.audit.names import Names, cut, short_id, utc
 from node.audit.proof import Found, Proof, facts_of, text_of
-from sync.decide import word
+from sync.decide import recovery, word
 from sync.log import facts as say
 from sync.log.entry import Entry, sha256
 from sync.log.kinds import EntryType
@@ -26,6 +26,12 @@ WHAT: Final = {
     EntryType.CONSENT: "consent",
     EntryType.REDACTED: "erased",
 }
+
+
+KEPT: Final = (
+    "SELECT author, type FROM entry WHERE hash = ?1"
+    " UNION ALL SELECT author, type FROM testimony WHERE hash = ?1"
+)
 
 
 class Told(NamedTuple):
@@ -51,9 +57,7 @@ class Changes:
 
     def line(self, entry_hash: bytes, at: int, found: Found) -> AuditLine:
         """Return the line of a statement; what is wrong with it goes into `found`."""
-        author, kind = self._connection.execute(
-            "SELECT author, type FROM entry WHERE hash = ?", (entry_hash,)
-        ).fetchone()
+        author, kind = self._connection.execute(KEPT, (entry_hash,)).fetchone()
         entry = self._proof.entry(entry_hash, "the entry", found)
         told = None if entry is None else self._told(entry, found)
         by = told.by if told else None
@@ -97,15 +101,27 @@ class Changes:
         node = entry.header.author
         return Told(None, f"began the fleet with {facts.machine}", self._about(node=node))
 
-    def _person(self, _entry: Entry, facts: say.PersonFacts) -> Told:
+    def _person(self, entry: Entry, facts: say.PersonFacts) -> Told:
         change = AuditChange(
             person=facts.name, person_id=facts.person, role=facts.role, on=not facts.ended
         )
+        if facts.recovered is not None and self._recovered(entry, facts):
+            return Told(facts.person, "came in by the recovery words; all sessions ended", change)
         if facts.ended:
             return Told(facts.by, f"removed {facts.name}", change)
         if facts.by is None or facts.by == facts.person:
             return Told(facts.person, f"is {facts.role}, by the name of {facts.name}", change)
         return Told(facts.by, f"made {facts.name} {facts.role}", change)
+
+    def _recovered(self, entry: Entry, facts: say.PersonFacts) -> bool:
+        """Whether the words of this fleet were used, as the key of its founding tells."""
+        fleet, author = entry.header.fleet, entry.header.author
+        return any(
+            recovery.holds(facts, fleet=fleet, author=author, key=key)
+            for (key,) in self._connection.execute(
+                "SELECT recovery_key FROM node WHERE recovery_key IS NOT NULL"
+            )
+        )
 
     def _rules(self, _entry: Entry, facts: say.RulesFacts) -> Told:
         change = AuditChange(name=facts.name, version=facts.version)

@@ -1,8 +1,8 @@
 """Whether what is told is what was signed: each entry behind a line, and a final's votes."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -14,7 +14,17 @@ from sync.log.entry import Entry, sha256, unpack, verify_header
 from sync.log.facts import PartType, read, read_text
 
 SOUND_FLEET: Final = "it rests on statements about the fleet that do not hold"
-Value = TypeVar("Value")
+STATEMENTS_TO: Final = 16
+"""Types below say who belongs to the fleet, and are settled as one set."""
+STORED: Final = (
+    "SELECT header, signature, facts, text FROM entry WHERE hash = ?",
+    "SELECT header, signature, facts, text FROM testimony WHERE hash = ?",
+)
+"""Where an entry lies; beyond the end of its author's log, statements lie apart."""
+STATED: Final = (
+    "SELECT hash, header, signature, facts, text FROM entry WHERE fleet = ? AND type < 16",
+    "SELECT hash, header, signature, facts, text FROM testimony WHERE fleet = ?",
+)
 
 
 class Found(msgspec.Struct, kw_only=True):
@@ -49,12 +59,16 @@ class Proof:
 
         `named` says what it is in a sentence. None: it is not to be believed.
         """
-        record = self._connection.execute(
-            "SELECT header, signature, facts, text FROM entry WHERE hash = ?", (entry_hash,)
-        ).fetchone()
-        if record is None:
-            found.fails.append(f"{named} is not in the log")
-            return None
+        for sql in STORED:
+            record = self._connection.execute(sql, (entry_hash,)).fetchone()
+            if record is not None:
+                return self._checked(record, entry_hash, named, found)
+        found.fails.append(f"{named} is not in the log")
+        return None
+
+    def _checked(
+        self, record: Sequence[bytes], entry_hash: bytes | None, named: str, found: Found
+    ) -> Entry | None:
         header, signature, facts, text = record
         try:
             head = unpack(header)
@@ -94,10 +108,9 @@ class Proof:
         known = self._fleets.get(fleet)
         if known is None:
             found = Found()
-            for (entry_hash,) in self._connection.execute(
-                "SELECT hash FROM entry WHERE fleet = ? AND type < 16", (fleet,)
-            ).fetchall():
-                self.entry(entry_hash, "a statement", found)
+            for sql in STATED:
+                for entry_hash, *record in self._connection.execute(sql, (fleet,)).fetchall():
+                    self._checked(record, entry_hash, "a statement", found)
             known = self._fleets[fleet] = not found.fails
         return known
 
@@ -111,10 +124,6 @@ class Proof:
     def as_of(self, fleet: bytes, heads: Iterable[bytes]) -> Membership | None:
         """Return the fleet as of these statements; None while one of them is not here."""
         return membership_tables.settled_as_of(self._connection, fleet, heads)
-
-
-STATEMENTS_TO: Final = 16
-"""Types below say who belongs to the fleet, and are settled as one set."""
 
 
 def facts_of(

@@ -209,6 +209,8 @@ def query(what: Wanted, column: str, where: str) -> tuple[str, dict[str, str | i
 
 SAID: Final = (
     f"SELECT hash, author, facts FROM entry WHERE type < 16 AND type != {EntryType.CERTIFICATE:d}",  # noqa: S608 -- ours
+    f"SELECT hash, author, facts FROM testimony WHERE type != {EntryType.CERTIFICATE:d}"  # noqa: ISC004, S608 -- ours
+    " AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.hash = testimony.hash)",
     "SELECT hash, author, facts FROM entry JOIN redaction USING (hash)",
 )
 """Where everything lies that is said about the fleet, and what owners had erased."""

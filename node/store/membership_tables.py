@@ -91,6 +91,7 @@ def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
         _stated(connection, fleet),
         founder=_founder(connection, fleet),
         forked=_forked(connection, fleet),
+        full=testimony.is_full(connection, fleet),
     )
 
 

@@ -165,12 +165,16 @@ def settle(
 
 
 def counted(
-    statements: Iterable[Stated], *, founder: bytes | None = None, forked: Forked = NOT_FORKED
+    statements: Iterable[Stated],
+    *,
+    founder: bytes | None = None,
+    forked: Forked = NOT_FORKED,
+    full: bool = False,
 ) -> frozenset[bytes]:
     """Return the hashes of those statements that count; what nobody might say does not."""
     if founder is None:
         return frozenset()
-    settling = Settling(order(statements, forked), founder)
+    settling = Settling(order(statements, forked, full=full), founder)
     return frozenset(placed.stated.hash for placed in settling.counting())
 
 

@@ -72,6 +72,14 @@ async def test_an_outside_system_is_named_and_a_forged_word_says_nothing(fleet: 
     }
 
 
+async def test_the_recovery_words_leave_a_line(fleet: Fleet) -> None:
+    box = fleet["box"]
+    await box.sign_ins.by_recovery(fleet.words, where="test")
+    (used,) = [one for one in await lines(box, only="changes") if "recovery" in one.summary]
+    assert used.summary == "Ann came in by the recovery words; all sessions ended."
+    assert (used.by_id, used.check, used.counts) == (fleet.ann, "holds", True)
+
+
 async def test_what_nobody_might_say_is_told_as_such(fleet: Fleet) -> None:
     """A member makes himself an owner on his own machine, and applies rules."""
     bobs = fleet["bobs"]

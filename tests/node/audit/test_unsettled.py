@@ -86,3 +86,24 @@ def test_a_machine_that_is_no_member_proves_nothing() -> None:
         line = told(connection)
     assert line.check == "fails"
     assert any("its machine is no member" in finding for finding in line.findings)
+
+
+def test_what_was_stated_beyond_the_end_of_a_log_is_told_as_well() -> None:
+    columns = "hash, fleet, author, seq, type, header, signature, facts, text"
+    with known([*VOTES, *LIFE]) as connection:
+        before = page_of(connection, now=10, only="changes")
+        last = before.lines[0]
+        mine = bytes.fromhex(last.id)
+        connection.execute(
+            f"INSERT INTO testimony SELECT {columns} FROM entry WHERE hash = ?",  # noqa: S608
+            (mine,),
+        )
+        assert page_of(connection, now=10, only="changes") == before
+        connection.execute("DELETE FROM entry WHERE hash = ?", (mine,))
+        apart = page_of(connection, now=10, only="changes")
+        assert [one.id for one in apart.lines] == [one.id for one in before.lines]
+        assert (apart.lines[0].check, apart.findings) == ("holds", [])
+        connection.execute("UPDATE testimony SET facts = zeroblob(length(facts))")
+        spoilt = page_of(connection, now=10, only="changes")
+        (line,) = [one for one in spoilt.lines if one.id == last.id]
+        assert (line.check, len(spoilt.findings)) == ("fails", 1)
