@@ -2,12 +2,14 @@
 
 import sqlite3
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from node.audit.pages import Audit
 from node.audit.wanted import place, wanted
+from node.verify.whole import current
 from tests.node.desk.machines import Machine
 from web.audit_views import AuditLine, AuditPage, AuditWanted
 
@@ -45,3 +47,12 @@ async def line(machine: Machine, ask: str) -> AuditLine:
     """The line of one ask."""
     (found,) = [one for one in await lines(machine) if one.id == ask]
     return found
+
+
+def unsound(home: Path) -> list[AuditLine]:
+    """The lines of a data directory that do not hold; what cannot be told yet is none of them."""
+    with current(home) as connection:
+        page = page_of(connection, now=0)
+    assert page.findings == []
+    assert page.more is None
+    return [one for one in page.lines if one.check == "fails"]

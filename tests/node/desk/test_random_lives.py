@@ -23,6 +23,7 @@ from sync.decide.ask import DECIDED, OUTCOMES, Kind, Outcome
 from sync.errors import AskmeshError
 from sync.log import facts as say
 from sync.log.kinds import EntryType
+from tests.node.audit.reading import unsound
 from tests.node.desk.desks import context_of
 from tests.node.store.stores import Kept, SetTimes, found, looked
 from web.desk import Ballot, Viewer
@@ -227,6 +228,7 @@ def check(node: Node) -> None:
     numbers = [row[0] for row in looked(home, "SELECT n FROM event ORDER BY n")]
     assert numbers == list(range(1, len(numbers) + 1))
     assert compare(home) == []
+    assert unsound(home) == []
 
 
 def check_told(node: Node, handed: Counter[str]) -> None:

@@ -12,6 +12,7 @@ from sync.errors import CallerError
 from sync.log.entry import sha256
 from sync.log.facts import FinalFacts, HandoverFacts, RulingFacts, read
 from sync.log.kinds import EntryType
+from tests.node.audit.reading import unsound
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.machines import Machine
 
@@ -64,6 +65,7 @@ async def test_whatever_happens_every_answer_comes_to_one_ruling(tmp_path: Path,
         await fleet.meet_all()
         for ask in asks:
             await check(fleet, ask)
+        assert [unsound(machine.home) for machine in fleet.machines.values()] == [[], [], []]
 
 
 async def check(fleet: Fleet, ask: str) -> None:
