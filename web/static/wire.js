@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 /** @import * as R from "./rules-types.js" */
 /** @import * as S from "./together-types.js" */
+/** @import * as A from "./audit-types.js" */
 /** @import * as P from "./people-types.js" */
 
 const REPLY_MS = 45_000;
@@ -169,6 +170,13 @@ export const wire = {
   /** @param {{days: number[], start: string, end: string, zone: string} | null} quiet
    * @returns {Promise<T.AttentionView>} */
   setQuiet: (quiet) => call("PUT", "/api/attention/quiet", { quiet }),
+
+  /** @param {A.AuditWanted} wanted @param {string | null} before   `more` of an earlier page
+   * @returns {Promise<A.AuditPage>} */
+  audit: (wanted, before) => {
+    const asked = Object.entries({ ...wanted, ...(before === null ? {} : { before }) });
+    return call("GET", `/api/audit?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}`);
+  },
 
   /** @returns {Promise<{rules: T.RulesView | null}>} */
   rules: () => call("GET", "/api/rules"),
