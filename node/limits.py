@@ -123,6 +123,15 @@ EVENT_BEAT_S: Final = 2.0
 RULES_BYTES: Final = 64 * 1024
 """A rules file is read by a person before it is put into force."""
 
+RULE_DOTS: Final = 500
+"""Dots on one line: a key of 20,000 parts takes the TOML reader seconds, and no rule needs ten."""
+
+RULE_PROBLEMS: Final = 100
+"""Problems that are told at once: nobody reads more, and each takes time to word."""
+
+RULE_STEPS: Final = 500_000
+"""Steps of looking for rules that nothing can reach, some 0.2 s; what is left is not looked at."""
+
 RULES_HISTORY: Final = 100
 """Versions of the rules that a history lists; older ones are found by their name."""
 

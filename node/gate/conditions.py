@@ -145,6 +145,8 @@ class Runs:
             return Truth.UNSURE
         shell = given.shell(value)
         if not self.guarded:
+            if len(self.prefixes) == 1:
+                return self.prefixes[0].guards(shell)
             truth = Truth.NO
             # A loop of its own: where a text cannot be read, every such rule is asked.
             for prefix in self.prefixes:
@@ -209,9 +211,8 @@ class Condition:
 
     def holds(self, given: Given) -> Truth:
         """Whether the argument is there and is this; a missing one never is."""
-        if given.value(self.path) is MISSING:
-            return Truth.NO
-        return self.test.holds(given, self.path)
+        path = self.path
+        return Truth.NO if given.value(path) is MISSING else self.test.holds(given, path)
 
 
 def _sure(holds: bool) -> Truth:  # noqa: FBT001 - the only argument

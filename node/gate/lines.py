@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 TOKEN: Final = re.compile(
-    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+    r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
 )
 """What may hold text that looks like a table or a key."""
 
-HEADER: Final = re.compile(r"""\s*(\[\[?)\s*([^\]]*?)\s*\]""")
+HEADER: Final = re.compile(r"""\s*(\[\[?)([^\]]*)\]""")
 KEY: Final = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*\S+?)?)\s*=""")
 SYNTAX_LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)")
 

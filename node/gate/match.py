@@ -4,6 +4,9 @@ Matching takes time in proportion to the text, whatever the pattern: agents choo
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -108,11 +111,39 @@ def _part(text: str, *, guarded: bool) -> Part:
     return Part(text, re.compile(pattern, re.DOTALL))
 
 
+class Effort:
+    """How many steps may still be taken to see whether patterns cover each other."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+
+_effort: ContextVar[Effort | None] = ContextVar("effort", default=None)
+
+
+@contextmanager
+def bounded(steps: int) -> Iterator[Effort]:
+    """Within it, no more steps than these: after them nothing is certain to cover anything.
+
+    Whoever writes a repository's file chooses its patterns, and each pair is compared.
+    """
+    effort = Effort(steps)
+    token = _effort.set(effort)
+    try:
+        yield effort
+    finally:
+        _effort.reset(token)
+
+
 def _covers(wide: str, narrow: str, *, guarded: bool) -> bool:
     """Whether `wide` stands for the text of `narrow`, whose own wildcards only wildcards match."""
+    effort = _effort.get() or Effort(len(wide) * len(narrow) + 1)
     here = there = 0
     star, resume = -1, 0
     while there < len(narrow):
+        effort.steps -= 1
+        if effort.steps < 0:
+            return False
         mark = wide[here] if here < len(wide) else ""
         stood_for = narrow[there] != "*" and not (guarded and UNSAFE.match(narrow[there]))
         if mark == "*":

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from node import limits
 from node.gate.lines import Table
 from node.gate.rules import Problem
 
@@ -15,6 +16,10 @@ CONTROL: Final = re.compile(
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
+class TooMany(Exception):
+    """There are so many problems that the rest is not looked at."""
+
+
 class Notes:
     """The problems so far, and the table that is being read."""
 
@@ -23,8 +28,10 @@ class Notes:
         self.table = Table(line=1)
 
     def refuse(self, line: int, reason: str, fix: str) -> None:
-        """Note a problem."""
+        """Note a problem. Raises `TooMany` once there are as many as anyone is told."""
         self.problems.append(Problem(line=line, reason=reason, fix=fix))
+        if len(self.problems) >= limits.RULE_PROBLEMS:
+            raise TooMany
 
     def at(self, key: str, reason: str, fix: str) -> None:
         """Note a problem of a key of this table."""
@@ -57,9 +64,7 @@ class Notes:
         if len(values) > most:
             self.at(key, f"`{key}` has {len(values)} entries; {most} is the most.", fix)
             return []
-        from node.limits import GLOB_CHARACTERS
-
-        read = [self.line(each, key, GLOB_CHARACTERS, fix) for each in values]
+        read = [self.line(each, key, limits.GLOB_CHARACTERS, fix) for each in values]
         return [each for each in read if each is not None] if None not in read else []
 
 

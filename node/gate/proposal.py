@@ -75,7 +75,10 @@ def propose(law: Law, wish: Wish, by: Applier) -> Made:
     account = replace(law, repository=())
     _check_guards(account, wish, by)
     agents = _whose(law.account, wish)
-    rule = _written(wish, agents)
+    try:
+        rule = _written(wish, agents)
+    except RecursionError as error:
+        raise Invalid("The call is nested too deeply for a rule.", hint=BY_HAND) from error
     source = _inserted(law.account.source, rule, _before(account, wish))
     made = Made(rule=rule, source=source, for_agents=agents)
     _check_outcome(replace(law, account=_with(law.account, made)), wish)

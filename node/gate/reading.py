@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from node import limits
 from node.gate.lines import Lines, of_syntax_error, read
-from node.gate.match import AnyOf, Glob
-from node.gate.noting import Notes, nearest
+from node.gate.match import AnyOf, Glob, bounded
+from node.gate.noting import Notes, TooMany, nearest
 from node.gate.reading_asking import ASKING, Asking
 from node.gate.reading_conditions import CONDITIONS, Conditions
-from node.gate.rules import Action, Rule, RulesRefused
+from node.gate.rules import Action, Problem, Rule, RulesRefused
 from node.gate.until import KEY as UNTIL
 from node.gate.until import read_until
 from sync.limits import NAME_CHARACTERS, PROJECT_CHARACTERS
@@ -31,6 +31,8 @@ ACTIONS: Final[tuple[Action, ...]] = ("allow", "ask", "deny")
 TOP: Final = ("rule", "set")
 SET: Final = "set."
 
+NESTED: Final = "This is nested too deeply."
+COMPARE: Final = "Compare with docs/rules.md."
 OWN_FIX: Final = "Remove the rule: these tools only ask, report and wait, and are always allowed."
 SILENCE_FIX: Final = (
     "Remove the key. An `ask` that nobody answers before its deadline expires, and the call is"
@@ -50,9 +52,14 @@ class Reader(Notes):
 
     def read(self) -> tuple[Rule, ...]:
         """The rules of the source. Raises `RulesRefused` when there is any problem."""
-        document = self._document()
-        if document is not None:
-            self._whole(document, read(self.source))
+        try:
+            document = self._document()
+            if document is not None:
+                self._whole(document, read(self.source))
+        except RecursionError:
+            self.problems = [Problem(line=1, reason=NESTED, fix=COMPARE)]
+        except TooMany:
+            pass  # what was noted so far is enough to refuse it
         if self.problems:
             raise RulesRefused(sorted(self.problems, key=lambda problem: problem.line))
         return tuple(self.rules)
@@ -68,13 +75,16 @@ class Reader(Notes):
             reason = f"The file has {size} bytes; {limits.RULES_BYTES} is the most."
             self.refuse(1, reason, "Join rules by patterns: `*` stands for any text.")
             return None
+        for number, line in enumerate(self.source.split("\n"), 1):
+            if line.count(".") > limits.RULE_DOTS:
+                reason = f"The line has more than {limits.RULE_DOTS} dots."
+                self.refuse(number, reason, "Break the list into several lines.")
+                return None
         try:
             return tomllib.loads(self.source)
         except tomllib.TOMLDecodeError as error:
-            line = of_syntax_error(str(error), self.source)
-            self.refuse(line, f"This is not TOML: {error}.", "Compare with docs/rules.md.")
-        except RecursionError:
-            self.refuse(1, "This is nested too deeply.", "Compare with docs/rules.md.")
+            line_number = of_syntax_error(str(error), self.source)
+            self.refuse(line_number, f"This is not TOML: {error}.", COMPARE)
         return None
 
     def _whole(self, document: dict[str, Any], lines: Lines) -> None:
@@ -245,15 +255,20 @@ class Reader(Notes):
 
     def _shadowed(self) -> None:
         """Refuse rules that nothing can reach, because an earlier one matches it all."""
-        for place, later in enumerate(self.rules):
-            for earlier in self.rules[:place]:
-                if earlier.covers(later):
-                    reason = (
-                        f"`{later.name}` is never reached: `{earlier.name}` (line"
-                        f" {earlier.line}) matches all its calls, and the first match wins."
-                    )
-                    self.refuse(later.line, reason, "Put the narrower rule first, or remove it.")
-                    break
+        with bounded(limits.RULE_STEPS):
+            for place, later in enumerate(self.rules):
+                self._shadow(later, self.rules[:place])
+
+    def _shadow(self, later: Rule, before: Sequence[Rule]) -> None:
+        """Refuse a rule when one before it matches all its calls."""
+        for earlier in before:
+            if earlier.covers(later):
+                reason = (
+                    f"`{later.name}` is never reached: `{earlier.name}` (line {earlier.line})"
+                    " matches all its calls, and the first match wins."
+                )
+                self.refuse(later.line, reason, "Put the narrower rule first, or remove it.")
+                break
 
 
 def read_rules(source: str, people: Sequence[str] | None = None) -> tuple[Rule, ...]:

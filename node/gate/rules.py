@@ -16,6 +16,9 @@ from sync.errors import CallerError
 
 Action = Literal["allow", "ask", "deny"]
 
+NO, UNSURE, YES = Truth
+"""By name: to look one up in its class takes time for each of a thousand rules."""
+
 TOOLS_REMEMBERED: Final = 256
 """Names of tools whose rules are kept picked out; agents choose names, so there is an end."""
 
@@ -90,15 +93,15 @@ class Rule:
 
         Only a `deny` can be unsure: `allow` takes doubt for no and `ask` for yes.
         """
-        truth = Truth.YES
+        truth = YES
         for condition in self.conditions:
             holds = condition.holds(given)
-            if holds is Truth.NO:
-                return Truth.NO
-            if holds is Truth.UNSURE:
-                truth = Truth.UNSURE
-        if truth is Truth.UNSURE and self.action != "deny":
-            return Truth.NO if self.action == "allow" else Truth.YES
+            if holds is NO:
+                return NO
+            if holds is UNSURE:
+                truth = UNSURE
+        if truth is UNSURE and self.action != "deny":
+            return NO if self.action == "allow" else YES
         return truth
 
     def verdict(self) -> Match:
@@ -146,9 +149,9 @@ def decide(rules: Iterable[Rule], given: Given) -> Match | None:
     doubtful: Rule | None = None
     for rule in rules:
         truth = rule.holds(given)
-        if truth is Truth.YES:
+        if truth is YES:
             return settled(rule, doubtful)
-        if truth is Truth.UNSURE and doubtful is None:
+        if truth is UNSURE and doubtful is None:
             doubtful = rule
     return settled(None, doubtful)
 

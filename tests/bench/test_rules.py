@@ -15,7 +15,7 @@ TARGET_MS = 1.0
 CALLS = 500
 
 KINDS: dict[str, tuple[Callable[[int], str], object]] = {
-    "texts": (lambda n: f'arguments.c="git {n:03}*"', "git push --force origin main"),
+    "texts": (lambda n: f'arguments.c="go {n:03}*"', "go push --force origin main"),
     "texts within": (lambda n: f'arguments.c="*x{n:03}y*"', "git push --force origin main"),
     "values": (lambda n: f"equals.c={n}", 5_000),
     "paths": (lambda n: f'path.c="/p{n}/**"', "/home/me/project/src/main.py"),

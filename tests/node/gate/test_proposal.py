@@ -188,11 +188,17 @@ def test_an_agent_with_rules_of_its_own_gets_one_more() -> None:
         made(source, wish({"command": "ls"}, agents=("cl*",)))
 
 
+DEEP: list[Any] = []
+for _ in range(900):
+    DEEP = [DEEP]
+
+
 @pytest.mark.parametrize(
     ("wanted", "reason"),
     [
         (wish({"a": None}), "null"),
         (wish({"a": [{"b": None}]}), "null"),
+        (wish({"a": DEEP}), "nested too deeply"),
         (wish({"a.b": 1}), "name that no rule can hold"),
         (wish({"": 1}), "name that no rule can hold"),
         (wish([1]), "no arguments by name"),
