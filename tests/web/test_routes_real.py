@@ -23,6 +23,7 @@ ALONE = {
     "assign_machine": ((409, "conflict"), "speaks for Ann already"),
     "release_machine": ((409, "conflict"), "only owner"),
     "consent": ((404, "not_found"), "Nobody asks"),
+    "end_sessions_on": ((409, "conflict"), "This is that machine"),
     "set_role": ((409, "conflict"), "only owner"),
     "remove_person": ((409, "conflict"), "only owner"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
