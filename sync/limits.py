@@ -297,3 +297,6 @@ MESSAGE_RECIPIENTS: Final = 32
 
 RECEIPT_MESSAGES: Final = 64
 """Messages one receipt speaks of: a burst is one entry, not one for each."""
+
+BOARD_FIELDS: Final = 16
+"""Cells one entry sets: a row has eleven."""

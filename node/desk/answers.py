@@ -349,9 +349,11 @@ class Answers:
         final = looking.final(row, words(connection, row))
         if final is None:
             raise Conflict
+        what = f"{final.outcome} “{final.label}”" if final.label else final.outcome
         who = f" by {final.by}" if final.by else ""
+        where = f" on {final.machine}" if final.machine else ""
         return AskClosed(
-            f"It was {final.outcome}{who} before your answer came; yours does not count.",
+            f"It was {what}{who}{where} before your answer came; yours does not count.",
             final=final,
             ask=view,
         )

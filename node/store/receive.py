@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, erasing, forks, introduced, message_tables, testimony
+from node.store import board_tables, derive, erasing, forks, introduced, message_tables, testimony
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -27,7 +27,7 @@ from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
-MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION})
+MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION, EntryType.BOARD})
 """Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
 
 Apply = Callable[[sqlite3.Connection, Entry, bytes, int], str | None]
@@ -145,7 +145,7 @@ class _Batch:
             transaction.change(topic, transaction.identity.name)
         if EntryType.SUBSCRIPTION in types:
             transaction.change("attention", "")
-        transaction.change_all("message", message_tables.told(self._connection, self._fresh))
+        self._tell_chatter()
         for ask in self._settled:
             transaction.change("ask", ask)
         transaction.tell(self._asks - self._settled)
@@ -172,6 +172,11 @@ class _Batch:
             mailed=EntryType.MESSAGE in types or bool(topics),
             erased=transaction.erases,
         )
+
+    def _tell_chatter(self) -> None:
+        told = message_tables.told(self._connection, self._fresh)
+        self._transaction.change_all("message", told)
+        self._transaction.change_all("board", board_tables.told(self._fresh))
 
     def _note(self, trouble: str) -> None:
         self._trouble = self._trouble or trouble

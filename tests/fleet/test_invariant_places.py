@@ -40,6 +40,7 @@ PUSH = {"command": "git push"}
 READING = {
     *("flag", "await_answer", "pending", "claim", "resolve", "withdraw", "status", "whoami"),
     *("send", "inbox", "ack"),
+    *("board_upsert", "board_row", "board_advance", "board_get", "board_archive"),
 }
 """All tools of an agent: they ask, wait, report, and write to each other."""
 

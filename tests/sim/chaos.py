@@ -26,6 +26,8 @@ RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12
 
 RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
 """What happens once in a world or not at all, and in what share of worlds."""
+FATES = {"clone": 0.5, "remove": 1.0, "lose": 0.0}
+"""The same where a removal and a copy are to meet."""
 
 
 class Chaos:

@@ -43,17 +43,6 @@ export function told(ask, sending, now) {
 }
 
 /**
- * Say how an ask was closed by someone else, for the answer that came later.
- * @param {T.FinalView} final
- */
-export function closedAs(final) {
-  const what = final.label ? `${final.outcome}: “${final.label}”` : final.outcome;
-  const who = final.by ? ` by ${final.by}` : "";
-  const where = final.machine ? ` on ${final.machine}` : "";
-  return `It was ${what}${who}${where}.`;
-}
-
-/**
  * Say why an open ask does not call the viewer, and until when; nothing where it does.
  * @param {T.AskView} ask @param {number} now
  */

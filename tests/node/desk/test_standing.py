@@ -119,7 +119,7 @@ async def test_a_vote_that_reaches_the_home_on_hold_does_not_count(fleet: Fleet)
     await fleet.meet_all()
     card = (await laptop.view(ask, "bob")).card
     assert (card.state, card.needs_me) == ("away", True)
-    assert "came while the account was on hold; answer again" in card.sentence
+    assert "came while no answer of the account counted; answer again" in card.sentence
     await laptop.vote("bob", ask, "deny")
     await fleet.meet_all()
     assert await desk.stands(ask) == ("closed", "denied")

@@ -121,7 +121,7 @@ SAID = "what came of it has not been said"
 
 WAITING_ROWS = (
     Row("a note", opened(kind=Kind.NOTE, deadline=None), CardState.POSTED,
-        "i", "Note", "quiet", "nobody has to answer it", "A note from claude."),
+        "*", "Note", "quiet", "nobody has to answer it", "A note from claude."),
     Row("a note that was read", opened(kind=Kind.NOTE, deadline=None, read=True),
         CardState.POSTED, "·", "Read", "quiet", "you have put it away", "A note from claude."),
     Row("a result", opened(kind=Kind.DONE, deadline=None), CardState.POSTED,
