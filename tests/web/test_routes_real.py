@@ -29,8 +29,6 @@ ALONE = {
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),
     "leave": ((403, "not_allowed"), "in no fleet with others"),
     "rejoin": ((409, "conflict"), "history is whole"),
-    "write_message": ((404, "not_found"), "No agent 'codex'"),
-    "redact_message": ((400, "invalid"), "not a message's id"),
     "propose_rule": ((400, "invalid"), "about no call"),
     "go_on": ((409, "conflict"), "not on hold"),
 }
