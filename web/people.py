@@ -6,7 +6,7 @@ from aiohttp import web
 from sync.errors import NotFound
 from web.limits import ID_CHARACTERS
 from web.machines import machine, qr_rows
-from web.messages import Agreeing, Inviting, MachinePerson, NewRole, Nothing
+from web.messages import Agreeing, Ended, Inviting, MachinePerson, NewRole, Nothing
 from web.people_desk import PeopleDesk
 from web.people_views import InvitedView
 from web.replies import VIEWER, Handler, body, carried_through, reply
@@ -28,6 +28,7 @@ class PeopleRoutes:
             "remove_person": self.remove,
             "release_machine": self.release,
             "consent": self.consent,
+            "end_sessions_on": self.end_sessions_on,
         }
 
     async def people(self, request: web.Request) -> web.StreamResponse:
@@ -71,6 +72,12 @@ class PeopleRoutes:
         person = (await body(request, MachinePerson)).person
         released = self._desk.release(request[VIEWER], machine(request), person)
         return reply(await carried_through(released))
+
+    async def end_sessions_on(self, request: web.Request) -> web.StreamResponse:
+        """End the person's sessions on another machine."""
+        await body(request, Nothing)
+        ended = self._desk.end_sessions_on(request[VIEWER], machine(request))
+        return reply(Ended(ended=await carried_through(ended)))
 
     async def consent(self, request: web.Request) -> web.StreamResponse:
         """Agree to a machine, or refuse it."""

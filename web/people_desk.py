@@ -49,6 +49,13 @@ class PeopleDesk(Protocol):
         """Say that a machine is somebody's no longer: by themself, or by an owner."""
         ...
 
+    async def end_sessions_on(self, viewer: "Viewer", node: str) -> int:
+        """End every session of the viewer on another machine; how many there were.
+
+        Raises `NotFound`, `NotAllowed`, and `Conflict` where it does not answer.
+        """
+        ...
+
     async def consent(self, viewer: "Viewer", node: str, *, accept: bool) -> PeopleView:
         """Agree that a machine is the viewer's, or refuse. Raises `NotFound`."""
         ...

@@ -60,6 +60,15 @@ PEOPLE: Final = (
         gives=(PeopleView,),
     ),
     Route(
+        name="end_sessions_on",
+        method="DELETE",
+        path="/api/machines/{node}/sessions",
+        summary="End every session of the person on another machine, which must be connected.",
+        grants=True,
+        takes=messages.Nothing,
+        gives=(messages.Ended,),
+    ),
+    Route(
         name="consent",
         method="PUT",
         path="/api/machines/{node}/consent",

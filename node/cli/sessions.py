@@ -26,7 +26,7 @@ def sessions() -> None:
 def list_sessions(place: Place, *, as_json: bool) -> None:
     """List where you are signed in on this machine.
 
-    Browsers and terminals. A session is ended on the machine where it lives.
+    Browsers and terminals. Those of another machine are seen there.
 
     Example: askmesh sessions list
     """
@@ -38,20 +38,30 @@ def list_sessions(place: Place, *, as_json: bool) -> None:
     print_table(HEADS, [_row(row) for row in rows], wide=len(HEADS) - 1)
 
 
-@sessions.command()
+@sessions.command(short_help="End one session, or all of them.")
 @click.argument("session_id", metavar="[ID]", required=False)
 @click.option("--others", is_flag=True, help="End all of them.")
+@click.option("--machine", help="End all of them on another machine of yours.")
 @json_option
 @pass_place
-def end(place: Place, *, session_id: str | None, others: bool, as_json: bool) -> None:
-    """End one session by its id, or all with --others.
+def end(
+    place: Place, *, session_id: str | None, others: bool, machine: str | None, as_json: bool
+) -> None:
+    """End one session by its id, or all with --others; or all on another machine.
+
+    Another machine must be connected, and this one yours.
+
+    Example: askmesh sessions end --machine studio
 
     Example: askmesh sessions end --others
     """
-    if (session_id is None) != others:
-        raise click.UsageError("Name a session's id, or give --others.")
+    if sum((session_id is not None, others, machine is not None)) != 1:
+        raise click.UsageError("Name a session's id, or give --others or --machine.")
     with Terminal() as terminal, signed_in(place, terminal) as page:
-        reply = page.delete("sessions", *([session_id] if session_id else []))
+        if machine is not None:
+            reply = page.delete("machines", machine, "sessions")
+        else:
+            reply = page.delete("sessions", *([session_id] if session_id else []))
     if as_json:
         print_json(reply)
     else:

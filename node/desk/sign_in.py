@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from node import limits
-from node.desk import persons, recovering
+from node.desk import persons, recovering, sessions_far
 from node.desk.context import Context
 from node.desk.passphrase import SALT_BYTES, Tries, check_new, digest, same
 from node.desk.post import NoPost, Post
@@ -61,6 +61,7 @@ class SignIns:
         self._told: str | None = None
         self.tries = Tries(time.monotonic)
         self.wishes = Wishes(context)
+        self.elsewhere = sessions_far.FarSessions(context, post or NoPost())
         self.far = FarSignIns(context, self.wishes, post or NoPost(), self._announce)
 
     # --- who is there ------------------------------------------------------------------
@@ -291,8 +292,9 @@ class SignIns:
         return self.wishes.shown(sign_in_id, wish)
 
     async def letter(self, sender: str, kind: str, body: Any) -> None:  # noqa: ANN401 -- any JSON
-        """Read a letter from another machine (`sign_in_far.KINDS`); its signature was checked."""
-        await self.far.letter(sender, kind, body)
+        """Read a letter from another machine; its signature was checked."""
+        of_sessions = kind in sessions_far.KINDS
+        await (self.elsewhere if of_sessions else self.far).letter(sender, kind, body)
 
     async def linked(self, node: str) -> None:
         """A link to this machine lives: it learns of the sign-ins that wait here."""

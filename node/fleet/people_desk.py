@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from node.desk.person_desk import PersonDesk
-from node.fleet import people, people_shown
+from node.fleet import machines, people, people_shown
 from node.fleet.invitations import Invitations
 from node.fleet.pairing import Pairings
 from node.store.transaction import Transaction
 from node.whole import whole
+from sync.decide.people import Act
+from sync.errors import Conflict
 from web.desk import NewSession, Viewer
 from web.people_views import InvitedView, PeopleView
 
@@ -74,6 +76,22 @@ class PeopleDesk(PersonDesk):
         return await self._change(
             viewer, "release", lambda job: people.release(job, viewer, node, person)
         )
+
+    async def end_sessions_on(self, viewer: Viewer, node: str) -> int:
+        """End every session of the viewer on another machine."""
+
+        def job(transaction: Transaction) -> machines.Machine:
+            machines.acting(transaction, viewer, Act.SEE)
+            return machines.find(transaction.connection, node)
+
+        machine = await self._context.writer.run("find", job)
+        if machine.id == self._context.identity.name:
+            raise Conflict(
+                "This is that machine.", hint="Its sessions are ended one by one, or all others."
+            )
+        if machine.removed:
+            raise Conflict(f"{machine.name} was removed from the fleet: nobody answers there.")
+        return await whole(self._sign_ins.elsewhere.end(viewer.person, machine.id, machine.name))
 
     async def consent(self, viewer: Viewer, node: str, *, accept: bool) -> PeopleView:
         """Agree that a machine is the viewer's, or refuse."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 
 import pytest
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.viewer import Viewer
@@ -15,11 +15,10 @@ BOBS = "another four good words"
 STUDIO = {"id": "s" * 52, "short": "ssss", "name": "studio"}
 
 
-async def checked(viewer: Viewer) -> None:
+async def checked(page: Page) -> None:
     """Nothing axe knows of is wrong, and nothing is wider than a phone."""
     packages = node_packages()
     assert packages is not None
-    page = viewer.page
     await page.evaluate((packages / "axe-core" / "axe.min.js").read_text())
     found = await page.evaluate("axe.run()")
     assert [json.dumps(one)[:600] for one in found["violations"]] == []
@@ -65,7 +64,7 @@ async def invited(ann: Viewer) -> str:
     await expect(code).to_be_focused()
     listed = page.get_by_role("button", name="Withdraw the invitation of Bob")
     await expect(listed).to_be_visible()
-    await checked(ann)
+    await checked(ann.page)
     await page.get_by_role("button", name="Withdraw the invitation", exact=True).click()
     await expect(listed).to_have_count(0)
     await expect(code).to_be_hidden()
@@ -79,7 +78,7 @@ async def comes(bob: Viewer) -> None:
     page = bob.page
     await page.get_by_role("heading", name="You are invited").wait_for()
     assert page.url == bob.url
-    await checked(bob)
+    await checked(bob.page)
     first = page.get_by_label("Passphrase", exact=True).first
     send = page.get_by_role("button", name="Sign in for the first time")
     await page.get_by_label("The same again").fill(BOBS)
@@ -128,23 +127,35 @@ async def consents(bob: Viewer) -> None:
         said.append((route.request.url, route.request.post_data_json))
         await route.fulfill(json={})
 
+    async def ended(route: Route) -> None:
+        assert route.request.method == "DELETE"
+        await route.fulfill(json={"ended": 2})
+
     laid: dict[str, Callable[[Route], Awaitable[None]]] = {
         "**/api/people": people,
         f"**/api/machines/{STUDIO['id']}/consent": consent,
+        f"**/api/machines/{STUDIO['id']}/sessions": ended,
     }
     for path, handler in laid.items():
         await page.route(path, handler)
     await page.reload()
-    await expect(page.locator(".elsewhere")).to_contain_text("signed in on studio as well")
-    notice = page.locator(".notice", has_text="Ann says that studio is a machine of yours.")
-    await notice.get_by_role("link").click()
-    await page.get_by_role("button", name="It is mine: studio").wait_for()
-    await checked(bob)
-    await page.get_by_role("button", name="It is not mine: studio").click()
-    await expect(page.get_by_role("button", name="It is mine: studio")).to_have_count(0)
+    await told(page)
     assert [body for _, body in said] == [{"accept": False}]
     for path in laid:
         await page.unroute(path)
+
+
+async def told(page: Page) -> None:
+    """What stands on the page of it, and what is done about it there."""
+    far = page.get_by_role("button", name="End all my sessions on studio")
+    await far.click()
+    await expect(page.locator(".elsewhere")).to_contain_text("2 sessions ended.")
+    notice = page.locator(".notice", has_text="Ann says that studio is a machine of yours.")
+    await notice.get_by_role("link").click()
+    await page.get_by_role("button", name="It is mine: studio").wait_for()
+    await checked(page)
+    await page.get_by_role("button", name="It is not mine: studio").click()
+    await expect(page.get_by_role("button", name="It is mine: studio")).to_have_count(0)
 
 
 async def role_and_account(ann: Viewer, bob: Viewer) -> None:
@@ -176,7 +187,7 @@ async def role_and_account(ann: Viewer, bob: Viewer) -> None:
     await say.click()
     await bob.says("is suspended")
     await expect(bob.page.locator(".notice a")).to_have_count(0)
-    await checked(ann)
+    await checked(ann.page)
     await level.select_option("active")
     await say.click()
     await expect(bob.page.locator(".notice")).to_have_count(0)
@@ -192,7 +203,7 @@ async def removed(ann: Viewer, bob: Viewer) -> None:
     send = row.get_by_role("button", name="Remove this person")
     await send.click()
     await row.get_by_text("Type the name exactly").wait_for()
-    await checked(ann)
+    await checked(ann.page)
     await typed.fill("Bob")
     await send.click()
     await bob.page.get_by_role("heading", name="Sign in", exact=True).wait_for()

@@ -53,6 +53,10 @@ class PeopleDouble:
         await self._do("withdraw_invitation", invitation)
         return NOBODY
 
+    async def end_sessions_on(self, viewer: Viewer, node: str) -> int:
+        await self._do("end_sessions_on", node)
+        return 2
+
     async def set_role(self, viewer: Viewer, person: str, role: str) -> PeopleView:
         await self._do("set_role", (person, role))
         return NOBODY

@@ -176,6 +176,7 @@ BODIES: dict[str, Any] = {
     "sessions": None,
     "end_session": {},
     "end_other_sessions": {},
+    "end_sessions_on": {},
     "state": None,
     "events": None,
     "ask": None,

@@ -81,7 +81,7 @@ export class PlacesView {
     this.others = button("End all others", "plain", () =>
       void this.act(async () => void (await wire.endOtherSessions())),
     );
-    this.elsewhere = make("p", { class: "dim elsewhere" });
+    this.elsewhere = make("section", { class: "elsewhere" });
     show(this.elsewhere, false);
     show(this.error, false);
     this.element = make(
@@ -153,16 +153,27 @@ export class PlacesView {
   showElsewhere(people) {
     const here = this.inbox.node?.machine.id;
     const mine = people.find((one) => one.you)?.machines.filter((one) => one.id !== here) ?? [];
+    const key = JSON.stringify(mine);
     show(this.elsewhere, mine.length > 0);
-    if (mine.length === 0) return;
-    const names = mine.map((one) => visibleText(one.name)).join(", ");
+    if (this.elsewhere.dataset["drawn"] === key) return;
+    this.elsewhere.dataset["drawn"] = key;
     this.elsewhere.replaceChildren(
-      `A session is ended on the machine where it lives. You may be signed in on ${names} as well: open askmesh there and look under Places, or type there: `,
-      make("code", { text: "askmesh sessions end --others" }),
-      ". A machine that is lost is removed under ",
-      make("a", { text: "Machines", set: { href: "#machines" } }),
-      "; the recovery words end every session everywhere.",
+      make("h2", { text: "On your other machines" }),
+      make("p", { class: "dim" }, "Where you are signed in there is seen on that machine. A machine that is lost is removed under ", make("a", { text: "Machines", set: { href: "#machines" } }), "; the recovery words end every session everywhere."),
+      make("ul", { class: "places" }, ...mine.map((one) => this.farRow(one))),
     );
+  }
+
+  /** @param {T.MachineView} machine */
+  farRow(machine) {
+    const said = make("p", { class: "dim", set: { role: "status" } });
+    const end = button("End all there", "plain", () => void this.act(async () => {
+      setText(said, "");
+      const { ended } = await wire.endSessionsOn(machine.id);
+      setText(said, ended === 0 ? "There was none." : ended === 1 ? "1 session ended." : `${ended} sessions ended.`);
+    }));
+    end.setAttribute("aria-label", `End all my sessions on ${visibleText(machine.name)}`);
+    return make("li", { class: "place" }, make("div", {}, make("p", { class: "place-what" }, make("b", {}, visibleNodes(machine.name))), said), end);
   }
 
   /** @param {T.SessionRow} session */

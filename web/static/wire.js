@@ -213,6 +213,8 @@ export const wire = {
   release: (node, who) => call("DELETE", `${machine(node)}/person`, { person: who }),
   /** @param {string} node @param {boolean} accept @returns {Promise<P.PeopleView>} */
   consent: (node, accept) => call("PUT", `${machine(node)}/consent`, { accept }),
+  /** @param {string} node @returns {Promise<{ended: number}>} */
+  endSessionsOn: (node) => call("DELETE", `${machine(node)}/sessions`),
   /** @returns {Promise<P.PeopleView>} */
   people: () => call("GET", "/api/people"),
   /** @param {string} name @param {string} role @param {string} where
