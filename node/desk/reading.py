@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from node import limits
-from node.desk import restored
+from node.desk import recovering, restored
 from node.desk.attention_desk import all_hushed, view_of
 from node.desk.call_content import whole
 from node.desk.context import Context
@@ -262,8 +262,8 @@ def last_number(connection: sqlite3.Connection) -> int:
 
 def banners(connection: sqlite3.Connection, now: int) -> list[str]:
     """Return what every page must say at its top."""
-    row = connection.execute("SELECT value FROM local WHERE name = 'recovered'").fetchone()
-    if row is None or now - int(row[0]) > limits.RECOVERY_BANNER_MS:
+    when = recovering.heard(connection)
+    if when is None or now - when > limits.RECOVERY_BANNER_MS:
         return []
     return [
         (

@@ -12,7 +12,15 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import account_views, audit_views, call_views, card_views, people_views, views
+from web import (
+    account_views,
+    audit_views,
+    call_views,
+    card_views,
+    people_views,
+    rules_views,
+    views,
+)
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -98,6 +106,7 @@ AUDIT = [
             *vars(people_views).values(),
             *vars(account_views).values(),
             *AUDIT,
+            *vars(rules_views).values(),
             call_views.FileView,
             card_views.Told,
         )

@@ -39,8 +39,10 @@ ALLOW_ALL = '[[rule]]\nname = "all"\ntool = "*"\naction = "allow"\n'
 PUSH = {"command": "git push"}
 READING = {
     *("flag", "await_answer", "pending", "claim", "resolve", "withdraw", "status", "whoami"),
+    *("send", "inbox", "ack"),
+    *("board_upsert", "board_row", "board_advance", "board_get", "board_archive"),
 }
-"""All tools of an agent: they ask, wait, and report."""
+"""All tools of an agent: they ask, wait, report, and write to each other."""
 
 
 def on_accounts(folder: Path) -> tuple[tuple[str, ...], ...]:

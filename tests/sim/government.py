@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import sqlite3
+from functools import partial
 
 from node.process import Node
 from sync.decide.word import PREFIX, Word, pack
@@ -15,6 +17,10 @@ ROLES = ("member", "member", "admin", "viewer")
 LEVELS = ("grace", "on_hold", "on_hold", "suspended")
 ENDS = 0.12
 """How often a person is removed, and not given another role."""
+MIDWAY = 0.6
+"""How often a person is changed while others are still asked for what they allowed,"""
+MIDWAY_S = 25
+"""if that happens within so many seconds."""
 ANYHOW = 0.6
 """How often a person votes who may not any more, as far as the program there checks it."""
 SETTLED = 0.8
@@ -33,7 +39,7 @@ class Government:
     def _desk(self) -> Machine:
         """The owner's machine. What is stated in one of two histories is another matter."""
         desk = self.world.machines["desk"]
-        if not desk.up or self.world.fate == "copy":
+        if not desk.up or "copy" in self.world.fates:
             raise Gone
         self.world.governed = True
         return desk
@@ -43,6 +49,7 @@ class Government:
         desk, name = self._desk(), self.chance.choice(("bob", "bob", "cyd"))
         person, role = self.world.template.people[name], self.chance.choice(ROLES)
         ends = self.chance.random() < ENDS
+        await self._midway(desk, person)
 
         async def change(node: Node) -> None:
             if ends:
@@ -53,6 +60,16 @@ class Government:
         await desk.call(change)
         self.world.sometimes("person removed" if ends else f"made {role}")
         await self._anyhow(name)
+
+    async def _midway(self, desk: Machine, person: str) -> None:
+        """Perhaps wait until an allow of theirs counts on what needs another one."""
+        if self.chance.random() < MIDWAY:
+            for _ in range(MIDWAY_S):
+                counts = await desk.call(lambda node: node.reader.run(partial(_counts, who=person)))
+                if counts:
+                    self.world.sometimes("changed midway")
+                    return
+                await asyncio.sleep(1)
 
     async def account(self) -> None:
         """An account is on hold for a while: of one person, or of all."""
@@ -90,3 +107,12 @@ class Government:
             await node.person_desk.standing_word(key, word, signature)
 
         await desk.call(say)
+
+
+def _counts(connection: sqlite3.Connection, who: str) -> bool:
+    found = connection.execute(
+        "SELECT 1 FROM vote JOIN ask ON ask.id = vote.ask"
+        " WHERE person = ? AND ruling = 'counted' AND state = 'waiting'",
+        (who,),
+    )
+    return found.fetchone() is not None

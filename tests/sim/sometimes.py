@@ -29,6 +29,7 @@ REQUIRED = (
     "made member",
     "made viewer",
     "person removed",
+    "changed midway",
     "account held",
     "account of all held",
     "vote that nobody checked",

@@ -168,7 +168,7 @@
  * @property {number} count
  * @property {string} source
  * @property {string} machine
- * @property {{id: string, name: string, version: string, applied_at: number, applied_by: string, machine: string, source: string}[]} siblings
+ * @property {import("./rules-types.js").RulesSibling[]} siblings
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts
  * @typedef {{n: number, now: number, trouble?: string}} Beat
@@ -217,7 +217,7 @@
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message" | "board"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask
@@ -252,8 +252,6 @@
  * @property {string} where
  * @property {string} machine
  * @property {"waiting" | "approved" | "refused" | "expired"} state
- *
- * @typedef {{line: number, reason: string, fix: string}} RuleProblem
  *
  * @typedef {object} Hello
  * @property {string} store_id

@@ -1,5 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as R from "./rules-types.js" */
 /** @import * as S from "./together-types.js" */
 /** @import * as A from "./audit-types.js" */
 /** @import * as P from "./people-types.js" */
@@ -179,9 +180,17 @@ export const wire = {
 
   /** @returns {Promise<{rules: T.RulesView | null}>} */
   rules: () => call("GET", "/api/rules"),
-  /** @param {string} source @returns {Promise<{ok: boolean, errors: T.RuleProblem[]}>} */
+  /** @param {string} source @returns {Promise<R.RulesChecked>} */
   checkRules: (source) => call("POST", "/api/rules/check", { source }),
-  /** @param {string} name @param {string} source @param {string | null} replaces */
+  /** @returns {Promise<R.RulesHistory>} */
+  rulesHistory: () => call("GET", "/api/rules/history"),
+  /** @param {string} version @returns {Promise<R.OneVersion>} */
+  rulesVersion: (version) => call("GET", `/api/rules/history/${encodeURIComponent(version)}`),
+  /** @param {string} id @param {"allow" | "deny"} action @param {number | null} days
+   * @returns {Promise<{proposal: R.Proposal}>} */
+  proposeRule: (id, action, days) => call("POST", `${ask(id)}/rule`, { action, days }),
+  /** @param {string} name @param {string} source @param {string | null} replaces
+   * @returns {Promise<{rules: T.RulesView}>} */
   applyRules: (name, source, replaces) =>
     call("PUT", "/api/rules", { name, source, replaces }),
 

@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 
 import { overdue } from "./inbox.js";
+import { until } from "./time.js";
 
 /** @type {Record<T.Kind, string>} */
 export const KINDS = {
@@ -39,4 +40,17 @@ export const SENDING = {
 export function told(ask, sending, now) {
   const card = overdue(ask, now) && ask.card.late ? ask.card.late : ask.card;
   return sending ? { ...card, ...UNDER_WAY, tone: "wait" } : card;
+}
+
+/**
+ * Say why an open ask does not call the viewer, and until when; nothing where it does.
+ * @param {T.AskView} ask @param {number} now
+ */
+export function hushWords(ask, now) {
+  const { attention, attention_until: end, open } = ask.card;
+  if (!open || (end !== null && end <= now)) return "";
+  const lasts = end === null ? "" : ` until ${until(end)}`;
+  if (attention === "muted") return `muted${lasts}`;
+  if (attention === "quiet") return `quiet hours${lasts}`;
+  return attention === "not_subscribed" ? "does not call you" : "";
 }
