@@ -24,6 +24,10 @@ def title(row: Row) -> str:
     return f"Ask {ROWS.index(row) + 1:03} {row.name}"
 
 
+OVERDUE = "card-0"
+"""One that waits by its card, and whose deadline has passed by the clock."""
+
+
 class CardStandIn:
     """Tells the page of one ask for each row; `template`: a real one."""
 
@@ -40,10 +44,12 @@ class CardStandIn:
         reply = await route.fetch()
         state = await reply.json()
         template = state["asks"][0]
-        self.views = {view["id"]: view for view in (ask_of(row, template) for row in ROWS)}
+        views = [*(ask_of(row, template) for row in ROWS), overdue(template)]
+        self.views = {view["id"]: view for view in views}
         state["asks"] = list(self.views.values())
-        state["counts"]["needs_me"] = sum(view["card"]["needs_me"] for view in state["asks"])
-        state["counts"]["open"] = sum(view["card"]["open"] for view in state["asks"])
+        cards = [view["card"] for view in views if view["short"] != OVERDUE]
+        state["counts"]["needs_me"] = sum(card["needs_me"] for card in cards)
+        state["counts"]["open"] = sum(card["open"] for card in cards) + 1
         await route.fulfill(response=reply, json=state)
 
     async def _ask(self, route: Route) -> None:
@@ -71,3 +77,10 @@ def ask_of(row: Row, template: dict[str, Any]) -> dict[str, Any]:
         "final": None,
         "resolved": None,
     }
+
+
+def overdue(template: dict[str, Any]) -> dict[str, Any]:
+    """An approval of which the page has not heard that its deadline passed."""
+    row = next(row for row in ROWS if row.name == "an approval")
+    more = {"id": f"{'c' * 52}-0", "short": OVERDUE, "number": 0, "title": "Ask 000 overdue"}
+    return ask_of(row, template) | more | {"deadline": template["created"]}

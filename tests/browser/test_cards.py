@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page
 
 from sync.decide.ask import DECIDED
-from tests.browser.card_stand_in import CardStandIn, short, title
+from tests.browser.card_stand_in import OVERDUE, CardStandIn, short, title
 from tests.browser.conftest import OpenPage
 from tests.browser.viewer import STILL, until_true
 from tests.machine import node_packages
@@ -110,14 +110,15 @@ async def violations(page: Page, how: str) -> list[str]:
 async def test_every_card_is_shown_heard_and_offered_as_the_table_says(open_page: OpenPage) -> None:
     viewer = await open_page(bypass_csp=True)
     page = viewer.page
-    await viewer.flag(kind="approval", title="A real one")
+    # A later word of the node about it changes no count.
+    await viewer.flag(kind="note", title="A real one")
     await viewer.page.locator("ask-row").wait_for()
     await CardStandIn().stand_before(page)
     await page.locator("ask-row").nth(len(ROWS) - 1).wait_for(state="attached")
     await page.evaluate(UNFOLD)
     # One of each tone last: the page keeps only so many open ones.
     toned = [short(row) for row in {row.tone: row for row in ROWS}.values()]
-    found = await page.evaluate(WALK, [*(short(row) for row in ROWS), *toned])
+    found = await page.evaluate(WALK, [OVERDUE, *(short(row) for row in ROWS), *toned])
     for row in ROWS:
         detail, listed, sentence, offered, group = found[short(row)]
         told = {
@@ -130,6 +131,8 @@ async def test_every_card_is_shown_heard_and_offered_as_the_table_says(open_page
         assert sentence == row.sentence
         assert sorted(offered) == buttons(row), row.name
         assert (group == "needs") is (row.word == "Needs you" or row.state.value == "away")
+    late = next(row for row in ROWS if row.name == "past its deadline")
+    assert found[OVERDUE] == [*found[short(late)][:4], "waiting"]
     heard = await names(page)
     for row in ROWS:
         (name,) = [one for one in heard if title(row) in one]

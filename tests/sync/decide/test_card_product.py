@@ -248,3 +248,13 @@ def test_another_viewer_sees_the_same_final(closed: Shown) -> None:
         assert (other.state, other.sentence) == (one.state, one.sentence), viewer
         assert other.actions == ()
         assert facts.kind in (Kind.APPROVAL, Kind.QUESTION)
+
+
+def test_an_allow_that_is_too_old_is_not_waited_for(closed: Shown) -> None:
+    found = 0
+    for (facts, _), one in closed:
+        if facts.use_by is not None and facts.use_by <= NOW:
+            assert one.actions == ()
+            assert "has not picked it up yet" not in one.sentence
+            found += one.state in (CardState.VOID, CardState.NOT_PICKED_UP)
+    assert found > COUNT // 200
