@@ -300,3 +300,12 @@ RECEIPT_MESSAGES: Final = 64
 
 BOARD_FIELDS: Final = 16
 """Cells one entry sets: a row has eleven."""
+
+QUIET_MS: Final = 10 * MINUTE_MS
+"""A session that was not heard for so long is quiet: most steps of work are shorter."""
+
+NOT_SEEN_MS: Final = HOUR_MS
+"""A session that was not heard for so long was not seen lately; nobody knows why."""
+
+CHILDREN: Final = 16
+"""Sub-agents a session tells of: as many as a person takes in beside it."""

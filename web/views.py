@@ -151,6 +151,13 @@ class AskDetail(View, frozen=True, kw_only=True):
     history: list[HistoryLine]
 
 
+class ChildView(View, frozen=True, kw_only=True):
+    """A sub-agent of a session, in the session's own words."""
+
+    name: str
+    doing: str
+
+
 class SessionView(View, frozen=True, kw_only=True):
     """One run of an agent in one project on one node."""
 
@@ -169,6 +176,11 @@ class SessionView(View, frozen=True, kw_only=True):
     gate_last: int | None
     status: str
     """What the agent last said it is doing; its own words."""
+    status_at: int | None = None
+    """When it said so."""
+    children: list[ChildView] = []
+    activity: Literal["active", "quiet", "not_seen", "ended"]
+    """How lately it was heard. Silence is told as that: nobody knows why."""
     open_asks: int
     ended: bool
 

@@ -16,7 +16,7 @@ from node.agents.message_routes import MessageRoutes
 from node.agents.peer import peer_of
 from node.agents.posts import Post, as_record
 from node.desk.protocols import Agents
-from node.desk.requests import Asker, Flag, Request
+from node.desk.requests import Asker, Child, Flag, Request
 from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S
 from sync.errors import AskmeshError, Invalid
 from sync.limits import KEY_CHARACTERS
@@ -97,6 +97,7 @@ class StatusArguments(Request, frozen=True, kw_only=True):
     """Of `status`."""
 
     text: str
+    children: list[Child] | None = None
 
 
 class ListArguments(Request, frozen=True, kw_only=True):
@@ -202,7 +203,8 @@ class AgentRoutes:
         )
 
     async def _status(self, post: Post) -> object:
-        await self._agents.status(post.who, post.read(StatusArguments).text)
+        wanted = post.read(StatusArguments)
+        await self._agents.status(post.who, wanted.text, wanted.children)
         return {"noted": True}
 
     async def _whoami(self, post: Post) -> object:

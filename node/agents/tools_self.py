@@ -6,13 +6,20 @@ import msgspec
 from msgspec import Meta
 
 from node.agents.tools import Tool, ToolCall
-from node.desk.requests import Reply, Request, Whoami
+from node.desk.requests import Child, Reply, Request, Whoami
 
 
 class StatusArguments(Request, frozen=True, kw_only=True):
     """Arguments of `status`."""
 
     text: Annotated[str, Meta(description="One line: what you are doing now.")]
+    children: Annotated[
+        list[Child] | None,
+        Meta(
+            description="Your sub-agents as {name, doing}, all of them; left out, those you told"
+            " of stay; an empty list takes them away."
+        ),
+    ] = None
 
 
 class Noted(Reply, frozen=True, kw_only=True):
@@ -27,7 +34,7 @@ class WhoamiArguments(Request, frozen=True, kw_only=True):
 
 async def status(call: ToolCall, arguments: StatusArguments) -> Noted:
     """Show what the session is doing."""
-    await call.agents.status(call.who, arguments.text)
+    await call.agents.status(call.who, arguments.text, arguments.children)
     return Noted()
 
 
@@ -57,8 +64,9 @@ TOOLS: Final = [
         name="status",
         title="Say what you are doing",
         description=(
-            "Replace the one line that people see beside this session. Call it when you begin "
-            "something that takes minutes; not for every step. Nobody is notified."
+            "Replace the one line that people see beside this session, with your sub-agents below "
+            "it. Call it when a phase begins that takes minutes; not for every step, and not on a "
+            "timer: silence ages by itself. Nobody is notified."
         ),
         arguments=StatusArguments,
         reply=Noted,

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "send": "node.cli.messages:send",
     "messages": "node.cli.messages:messages",
     "ack": "node.cli.messages:ack",
+    "boards": "node.cli.boards:boards",
     "answer": "node.cli.answer:answer",
     "needless": "node.cli.needless:needless",
     "redact": "node.cli.redact:redact",

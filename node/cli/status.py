@@ -119,5 +119,16 @@ def _session(session: dict[str, Any], now: int) -> tuple[str, ...]:
         "in force" if session["gate"] == "in_force" else "not seen",
         ago(session["last_heard"], now),
         str(session["open_asks"]),
-        "ended" if session["ended"] else session["status"],
+        _doing(session),
     )
+
+
+def _doing(session: dict[str, Any]) -> str:
+    """What it said it does; one that is silent is told as that, and never as stopped."""
+    aged = {"quiet": "quiet", "not_seen": "not seen lately", "ended": "ended"}
+    word = aged.get(session["activity"])
+    if session["ended"] or not session["status"]:
+        return word or ""
+    children = len(session["children"])
+    more = f" (+{plural(children, 'sub-agent')})" if children else ""
+    return f"{word}: {session['status']}{more}" if word else f"{session['status']}{more}"

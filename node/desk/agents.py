@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
@@ -25,6 +26,7 @@ from node.desk.replies import check_same_call, name, recall, remember
 from node.desk.requests import (
     Answer,
     Asker,
+    Child,
     Flag,
     Flagged,
     PendingRow,
@@ -34,7 +36,7 @@ from node.desk.requests import Kind as KindName
 from node.desk.rows import AskRow, find
 from node.desk.ruled import check_not_refused, under
 from node.desk.rules_store import RulesStore
-from node.desk.sessions import SessionBook, hear
+from node.desk.sessions import SessionBook, checked, hear
 from node.desk.taking import Taking
 from node.desk.votes import allows
 from node.gate.call import make_call
@@ -201,10 +203,10 @@ class AgentDesk:
         await self.heard(who)
         return await self.context.reader.run(read)
 
-    async def status(self, who: Asker, text: str) -> None:
+    async def status(self, who: Asker, text: str, children: Sequence[Child] | None = None) -> None:
         """What the session is doing, in its own words; shown, never judged."""
-        check_words("status", text, limits.TITLE_CHARACTERS)
-        await self._run("status", who, lambda transaction: hear(transaction, who, status=text))
+        said = checked(text, children)
+        await self._run("status", who, lambda transaction: hear(transaction, who, said=said))
 
     async def heard(self, who: Asker) -> None:
         """Note that the session is alive; renews the lease of what it holds."""

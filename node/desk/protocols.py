@@ -11,7 +11,7 @@ import msgspec
 
 from node.desk.board_records import Board, Boards, RowEdit, Written
 from node.desk.message_records import Acknowledged, Inbox, Sending, Sent
-from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
+from node.desk.requests import Answer, Asker, Child, Flag, Flagged, PendingRow, Whoami
 from node.gate.call import Call
 from node.gate.law import Ruled
 from node.gate.rules import Match
@@ -55,8 +55,11 @@ class Agents(Protocol):
         """Close the caller's own open ask."""
         ...
 
-    async def status(self, who: Asker, text: str) -> None:
-        """What the session is doing, in its own words; shown, never judged."""
+    async def status(self, who: Asker, text: str, children: Sequence[Child] | None = None) -> None:
+        """What the session and its sub-agents are doing, in its own words; shown, never judged.
+
+        `children` None: those that were told before stay.
+        """
         ...
 
     async def whoami(self, who: Asker) -> Whoami:

@@ -139,6 +139,13 @@ class PendingRow(Reply, frozen=True, kw_only=True):
     unclear: bool = False
 
 
+class Child(Request, frozen=True, kw_only=True):
+    """A sub-agent, and what it is doing."""
+
+    name: str
+    doing: str = ""
+
+
 class Whoami(Reply, frozen=True, kw_only=True):
     """How the node sees the caller."""
 

@@ -5,13 +5,16 @@ from collections.abc import Callable
 
 from node import limits
 from node.desk.context import Context
-from web.views import MachineView, SessionView
+from node.desk.sessions import told as told_children
+from sync.decide.activity import activity
+from web.views import ChildView, MachineView, SessionView
 
 OWN = (
     "SELECT id, agent, project, branch, started, last_heard, gate_last, status, ended,"
     " (SELECT count(*) FROM ask WHERE ask.session = agent_session.id"
-    "  AND state = 'waiting' AND home = ?)"
-    " FROM agent_session WHERE ? IS NULL OR id = ? ORDER BY last_heard DESC LIMIT ?"
+    "  AND state = 'waiting' AND home = ?), at, children"
+    " FROM agent_session LEFT JOIN agent_status ON session = id"
+    " WHERE ? IS NULL OR id = ? ORDER BY last_heard DESC LIMIT ?"
 )
 
 
@@ -25,7 +28,7 @@ def session_views(
     """Return the sessions heard of (`only`: those of this id), latest first."""
     found = [
         *_own(context, connection, machine, now, only),
-        *_far(context, connection, machine, only),
+        *_far(context, connection, machine, now, only),
     ]
     found.sort(key=lambda session: session.last_heard, reverse=True)
     return found[: limits.SESSIONS_SHOWN]
@@ -55,6 +58,11 @@ def _own(
             status=record[7],
             ended=bool(record[8]),
             open_asks=record[9],
+            status_at=record[10],
+            children=[
+                ChildView(name=one.name, doing=one.doing) for one in told_children(record[11])
+            ],
+            activity=activity(record[5], now, ended=bool(record[8])).value,
         )
         for record in connection.execute(OWN, (here, only, only, limits.SESSIONS_SHOWN))
     ]
@@ -64,6 +72,7 @@ def _far(
     context: Context,
     connection: sqlite3.Connection,
     machine: Callable[[str], MachineView],
+    now: int,
     only: str | None,
 ) -> list[SessionView]:
     told = [item for item in context.fleet.sessions() if only is None or item.id == only]
@@ -93,6 +102,9 @@ def _far(
             status=session.status,
             ended=session.ended,
             open_asks=open_asks.get((session.node, session.id), 0),
+            status_at=session.status_at,
+            children=list(session.children),
+            activity=activity(session.last_heard, now, ended=session.ended).value,
         )
         for session in told
     ]

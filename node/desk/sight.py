@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from sync.decide.card_state import HomeState
-from web.views import FleetMachine, FleetView, MachineView
+from web.views import ChildView, FleetMachine, FleetView, MachineView
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,8 @@ class FarSession(msgspec.Struct, frozen=True, kw_only=True):
     last_heard: int
     gate_last: int | None = None
     status: str = ""
+    status_at: int | None = None
+    children: Sequence[ChildView] = ()
     ended: bool = False
     heard: int
     """When this word of the machine was made, by our clock."""

@@ -255,4 +255,5 @@ def _drop(transaction: Transaction) -> None:
             "DELETE FROM person_session WHERE kind = ? AND last_used < ?", kind, now - life
         )
     transaction.run("DELETE FROM agent_session WHERE last_heard < ?", now - SESSION_KEPT_MS)
+    transaction.run("DELETE FROM agent_status WHERE session NOT IN (SELECT id FROM agent_session)")
     transaction.run("DELETE FROM agent_name WHERE session NOT IN (SELECT id FROM agent_session)")

@@ -13,12 +13,14 @@ from typing import Protocol
 import msgspec
 
 from node.desk.context import Context
+from node.desk.sessions import told
 from node.version import VERSION
 from sync.errors import AskmeshError
-from sync.limits import DAY_MS, NAME_CHARACTERS, PRESENCE_MS, PROJECT_CHARACTERS
+from sync.limits import CHILDREN, DAY_MS, NAME_CHARACTERS, PRESENCE_MS, PROJECT_CHARACTERS
 from sync.wire.presence import (
     STATUS_CHARACTERS,
     AddressWord,
+    ChildWord,
     Known,
     Presence,
     PresenceBook,
@@ -34,6 +36,12 @@ SESSIONS_TOLD = 100
 """Sessions in one word; the latest are those that someone looks for."""
 SESSION_TOLD_MS = DAY_MS
 """A session that nobody heard of for a day is of its own machine's history."""
+
+TOLD = (
+    "SELECT id, agent, project, branch, started, last_heard, gate_last, status, ended, at, children"
+    " FROM agent_session LEFT JOIN agent_status ON session = id"
+    " WHERE last_heard > ? ORDER BY last_heard DESC LIMIT ?"
+)
 
 _log = logging.getLogger("askmesh.link")
 
@@ -186,11 +194,14 @@ def _sessions(connection: sqlite3.Connection, now: int) -> list[SessionWord]:
             last_heard=heard,
             gate_last=gate,
             status=status[:STATUS_CHARACTERS],
+            status_at=at,
+            children=[
+                ChildWord(name=one.name[:NAME_CHARACTERS], doing=one.doing[:STATUS_CHARACTERS])
+                for one in told(children)[:CHILDREN]
+            ],
             ended=bool(ended),
         )
-        for name, agent, project, branch, started, heard, gate, status, ended in connection.execute(
-            "SELECT id, agent, project, branch, started, last_heard, gate_last, status, ended"
-            " FROM agent_session WHERE last_heard > ? ORDER BY last_heard DESC LIMIT ?",
-            (now - SESSION_TOLD_MS, SESSIONS_TOLD),
+        for name, agent, project, branch, started, heard, gate, status, ended, at, children in (
+            connection.execute(TOLD, (now - SESSION_TOLD_MS, SESSIONS_TOLD))
         )
     ]

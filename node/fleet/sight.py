@@ -20,7 +20,7 @@ from sync.decide.card_state import HomeState
 from sync.log.names import SHORT, node_bytes, node_name
 from sync.net.keeper import LinkState, LinkStatus
 from sync.wire.presence import Known, PresenceBook
-from web.views import FleetMachine, FleetView, MachineView, PrivacyLine
+from web.views import ChildView, FleetMachine, FleetView, MachineView, PrivacyLine
 
 State = Literal["here", "connected", "away", "never_seen", "removed", "must_rejoin"]
 
@@ -190,6 +190,8 @@ def _sessions(known: Known) -> list[FarSession]:
             last_heard=max(0, word.last_heard - ahead),
             gate_last=None if word.gate_last is None else max(0, word.gate_last - ahead),
             status=word.status,
+            status_at=None if word.status_at is None else max(0, word.status_at - ahead),
+            children=[ChildView(name=one.name, doing=one.doing) for one in word.children],
             ended=word.ended,
             heard=known.heard,
         )

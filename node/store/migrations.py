@@ -153,6 +153,11 @@ def boards(connection: sqlite3.Connection) -> None:
     _lay_for(connection, EntryType.BOARD)
 
 
+def statuses(connection: sqlite3.Connection) -> None:
+    """Lay what sessions say of their sub-agents."""
+    _lay_missing(connection)
+
+
 def _lay_for(connection: sqlite3.Connection, *kinds: EntryType) -> None:
     _lay_missing(connection)
     said = "SELECT 1 FROM entry WHERE type = ? LIMIT 1"
@@ -198,6 +203,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0008-testimony": beyond_forks,
     "0009-messages": messages,
     "0010-boards": boards,
+    "0011-status": statuses,
 }
 
 

@@ -535,3 +535,9 @@ CREATE TABLE seat_seen (                      -- agents of other machines that p
     at      INTEGER NOT NULL,
     PRIMARY KEY (project, agent, node)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE agent_status (                   -- what a session said it does, and since when
+    session  TEXT PRIMARY KEY,
+    at       INTEGER NOT NULL,
+    children TEXT NOT NULL                    -- JSON list of objects with name and doing
+) STRICT, WITHOUT ROWID;

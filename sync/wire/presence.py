@@ -11,7 +11,14 @@ import msgspec
 from msgspec import Meta
 
 from sync.errors import BadFrame
-from sync.limits import NAME_CHARACTERS, PRESENCE_BYTES, PRESENCE_MS, PRESENCES, PROJECT_CHARACTERS
+from sync.limits import (
+    CHILDREN,
+    NAME_CHARACTERS,
+    PRESENCE_BYTES,
+    PRESENCE_MS,
+    PRESENCES,
+    PROJECT_CHARACTERS,
+)
 from sync.log.entry import NodeKey
 from sync.wire.frames import FleetId, Hash, Number, Small
 from sync.wire.signed import Signed, check, read, sign
@@ -31,6 +38,13 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of the parts of presence."""
 
 
+class ChildWord(Said, frozen=True, kw_only=True):
+    """A sub-agent of a session, in the session's own words."""
+
+    name: Word
+    doing: Annotated[str, Meta(max_length=STATUS_CHARACTERS)] = ""
+
+
 class SessionWord(Said, frozen=True, kw_only=True):
     """A session of an agent on that machine. Times are of its own judging clock."""
 
@@ -42,6 +56,9 @@ class SessionWord(Said, frozen=True, kw_only=True):
     last_heard: Number
     gate_last: Number | None = None
     status: Annotated[str, Meta(max_length=STATUS_CHARACTERS)] = ""
+    status_at: Number | None = None
+    """When it said so."""
+    children: Annotated[list[ChildWord], Meta(max_length=CHILDREN)] = []
     ended: bool = False
 
 

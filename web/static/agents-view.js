@@ -9,6 +9,7 @@ import { Refusal, Unreachable, wire } from "./wire.js";
 
 /** Silent for this long, a session is listed as quiet. */
 const QUIET_MS = 10 * 60_000;
+const NOT_SEEN_MS = 60 * 60_000;
 
 /** The agents' sessions: who, where, doing what, behind a gate or not, last heard. */
 export class AgentsView {
@@ -99,13 +100,14 @@ class SessionRow {
     this.agent = make("b");
     this.place = make("span", { class: "session-place" });
     this.doing = make("p", { class: "session-doing" });
+    this.children = make("ul", { class: "session-children dim" });
     this.gate = make("span", { class: "badge" });
     this.heard = make("span", { class: "dim" });
     this.asks = make("button", { class: "quiet", set: { type: "button" }, on: { click: open } });
     this.element = make(
       "div",
       { class: "session", set: { role: "listitem" } },
-      make("div", {}, make("p", { class: "session-head" }, this.agent, this.place), this.doing),
+      make("div", {}, make("p", { class: "session-head" }, this.agent, this.place), this.doing, this.children),
       make("p", { class: "session-facts" }, this.gate, this.heard, this.asks),
     );
   }
@@ -123,8 +125,16 @@ class SessionRow {
     this.gate.className = `badge ${inForce ? "tone-good" : "tone-warn"}`;
     const gate = session.gate_last === null ? "No hook of this session has called the gate." : `Gate last called ${moment(session.gate_last)}`;
     setAttribute(this.gate, "title", gate);
-    const quiet = now - session.last_heard > QUIET_MS;
-    const heard = session.ended ? "ended" : quiet ? "quiet, last heard" : "last heard";
+    const silent = now - session.last_heard;
+    const aged = silent >= NOT_SEEN_MS ? "not seen since" : silent >= QUIET_MS ? "quiet, last heard" : "last heard";
+    const heard = session.ended ? "ended" : aged;
+    this.children.replaceChildren(...session.children.map(({ name, doing }) => {
+      const row = make("li");
+      showText(row, doing ? `${name}: ${doing}` : name);
+      return row;
+    }));
+    show(this.children, session.children.length > 0);
+    setAttribute(this.doing, "title", session.status_at === null ? "" : `said ${moment(session.status_at)}`);
     setText(this.heard, `${heard} ${ago(session.last_heard, now)}`);
     setAttribute(this.heard, "title", moment(session.last_heard));
     setText(this.asks, session.open_asks === 1 ? "1 open ask" : `${session.open_asks} open asks`);

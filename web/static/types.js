@@ -91,6 +91,9 @@
  * @typedef {{at: number, what: string, who: string, text: string}} HistoryLine
  * @typedef {{ask: AskView, call: CallView | null, history: HistoryLine[]}} AskDetail
  *
+ * A sub-agent of a session.
+ * @typedef {{name: string, doing: string}} ChildView
+ *
  * @typedef {object} SessionView
  * @property {string} id
  * @property {string} agent
@@ -104,6 +107,9 @@
  * @property {"in_force" | "not_seen"} gate
  * @property {number | null} gate_last
  * @property {string} status
+ * @property {number | null} status_at
+ * @property {ChildView[]} children
+ * @property {"active" | "quiet" | "not_seen" | "ended"} activity
  * @property {number} open_asks
  * @property {boolean} ended
  *

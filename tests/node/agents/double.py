@@ -8,7 +8,7 @@ from typing import Any
 from node.desk.board_records import Board, Boards, Clash, Row, RowEdit, Written
 from node.desk.message_records import Acknowledged, Inbox, InboxRow, Recipient, Sending, Sent
 from node.desk.protocols import Progress
-from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
+from node.desk.requests import Answer, Asker, Child, Flag, Flagged, PendingRow, Whoami
 from sync.errors import NotFound
 
 ROW = Row(label="docs", revision="a1", agent="claude", at=1)
@@ -123,8 +123,8 @@ class DeskDouble:
         self._record("withdraw", who, request, (ask_id, reason))
         return self._where(ask_id)
 
-    async def status(self, who: Asker, text: str) -> None:
-        self._record("status", who, "", text)
+    async def status(self, who: Asker, text: str, children: Sequence[Child] | None = None) -> None:
+        self._record("status", who, "", (text, children))
 
     async def whoami(self, who: Asker) -> Whoami:
         self._record("whoami", who)

@@ -20,6 +20,7 @@ from node.bridge import client
 from node.bridge.client import Refused
 from node.desk.board_records import RowEdit
 from node.desk.message_records import Sending
+from node.desk.requests import Child
 from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S, INBOX_SHOWN, REQUEST_BYTES
 from sync.errors import StoreFull
 from tests.node.agents.conftest import Node
@@ -38,7 +39,7 @@ ROUTES: dict[str, tuple[dict[str, Any], object]] = {
         (full(1), 3, "o", False),
     ),
     "withdraw": ({"ask_id": full(1), "reason": "r"}, (full(1), "r")),
-    "status": ({"text": "t"}, "t"),
+    "status": ({"text": "t", "children": [{"name": "a"}]}, ("t", [Child(name="a")])),
     "whoami": ({}, None),
     "list": ({"closed": True, "project": "p"}, (True, "p")),
     "heard": ({}, None),

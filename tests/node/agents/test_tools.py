@@ -28,7 +28,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "claim": {"id": full(1)},
     "resolve": {"id": full(1), "outcome": "done", "token": 1},
     "withdraw": {"id": full(1), "reason": "found it"},
-    "status": {"text": "testing"},
+    "status": {"text": "testing", "children": [{"name": "lint", "doing": "types"}]},
     "whoami": {},
     "send": {"to": ["codex"], "body": "The schema is merged.", "subject": "schema"},
     "inbox": {"sent": True, "wait_s": 0},

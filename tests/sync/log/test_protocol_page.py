@@ -159,7 +159,13 @@ def within(told: str, *parts: type[msgspec.Struct]) -> Iterable[str]:
 
 
 def test_presence_and_letters_are_described() -> None:
-    said = (presence.Presence, presence.SessionWord, presence.AddressWord, presence.SeenWord)
+    said = (
+        presence.Presence,
+        presence.SessionWord,
+        presence.ChildWord,
+        presence.AddressWord,
+        presence.SeenWord,
+    )
     assert within(chapter("Presence"), *said) == []
     assert within(chapter("Letters"), letter.Letter) == []
     for prefix, title in (
