@@ -24,6 +24,9 @@ STOPS = ("vote", "rule", "hand_over", "gate_hand_over", "gate", "flag", "receive
 RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
 """What happens once in a world, if at all, and how often it does."""
 
+GOVERNED = 0.3
+"""How often roles or accounts change besides whatever else happens."""
+
 
 class Chaos:
     """What goes wrong in one world."""
@@ -56,6 +59,8 @@ class Chaos:
         }
         common = [kind for kind in kinds if kind not in RARE]
         themes = self.chance.sample(common, self.chance.randint(1, 4))
+        if self.chance.random() < GOVERNED:
+            themes.append(self.chance.choice(("people", "account")))
         once = [kind for kind, share in RARE.items() if self.chance.random() < share]
         self.kinds = kinds
         self.themes = themes
