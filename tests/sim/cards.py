@@ -95,6 +95,9 @@ class Truth:
         self.held = law.held(person)
         self.allow_held = max((law.held(vote.person) for vote in made), default=0)
         self.own_agent = person in quorum.not_by
+        # A machine that was removed speaks for nobody any more.
+        ended = {*log.removed, *([machine.id] if log.own_end else [])}
+        self.stands = bool(votes) and votes[-1].author not in ended
         self.several = quorum.needed > 1
         self.here = self.home == machine.id
         self.reached = self.here or self.home in world.linked(machine)
@@ -163,7 +166,7 @@ class Truth:
                 return {"taking_back"}
             return {"sending"} if self.reached else {"kept"}
         allow = last is not None and last.facts.decision == "allow" and self.ruling == "counted"
-        if allow and self.several and self.eligible:
+        if allow and self.several and self.eligible and self.stands:
             return {"counted"}
         if not self.may or self.own_agent:
             return {"restricted"}
