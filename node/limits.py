@@ -291,3 +291,12 @@ SEAT_HEARD_MS: Final = 30 * 86_400_000
 
 NONCE_BYTES: Final = 12
 """Of the marks around a message: nobody guesses them, and they cost few tokens."""
+
+BOARD_ROWS: Final = 100
+"""Rows of a board: more are not read, they are scrolled past. Removed ones do not count."""
+
+BOARDS_SHOWN: Final = 50
+"""Boards of a project in one list."""
+
+BOARD_WRITES_PER_MINUTE: Final = 300
+"""Rows one session sets: three times a whole board."""

@@ -25,10 +25,9 @@ from node.agents.socket import AgentSocket
 from node.backup.placing import tidy
 from node.clock import SystemTimes, Times
 from node.config import FACTS_FILE, SETTINGS_FILE, Settings, lock, prepare, settings, write
-from node.desk import holding
+from node.desk import holding, recovering
 from node.desk.agent_side import AgentSide
 from node.desk.answers import Answers
-from node.desk.closing import close
 from node.desk.context import Context, Limits
 from node.desk.gate import GateDesk
 from node.desk.reading import Reading
@@ -51,10 +50,8 @@ from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Writer
 from node.version import VERSION
-from sync.decide.ask import Outcome
 from sync.errors import AskmeshError, StoreError, StoreFull, StoreHeld, StoreReadOnly
 from sync.log.entry import Entry
-from sync.log.facts import FinalText
 from sync.net import settings as net
 from web.app import make_app
 from web.listener import PageListener
@@ -307,6 +304,7 @@ class Node:
     async def settle(self) -> None:
         """Make up for what the last run left, before anything new can come."""
         await self.writer.run("restored", make_up_alone)
+        await self.writer.run("recovered", recovering.hear)
         await self.answers.rule_open()
         await self.reader.run(self._sweep_blobs)
 
@@ -375,14 +373,6 @@ class Node:
         self.context.blobs.sweep(exchange.wanted_blobs(connection).__contains__)
 
     def _recovered(self, transaction: Transaction) -> None:
-        """The recovery words were used: no approval that is open may be decided any more."""
+        """The recovery words were used here: whoever has them may say go as well."""
         if hold.kept(transaction.connection) is not None:
-            # Whoever has the words may say go as well.
             holding.release(transaction)
-        for row in self.answers.open_approvals(transaction):
-            close(
-                transaction,
-                row,
-                Outcome.WITHDRAWN,
-                text=FinalText(reason="the recovery words were used"),
-            )

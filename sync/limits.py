@@ -265,6 +265,9 @@ PAIR_PARTS: Final = 64
 """Further messages with statements that a machine that joins takes: a fleet makes some
 thousands of them in years, and their hashes fit into one message."""
 
+PAIR_FORKS: Final = 16
+"""Forks told to a machine that joins: what settles who belongs to the fleet; links prove all."""
+
 PAIR_MESSAGE_S: Final = 10.0
 """What either side may take for one message; nobody types while two machines are pairing."""
 
@@ -294,3 +297,6 @@ MESSAGE_RECIPIENTS: Final = 32
 
 RECEIPT_MESSAGES: Final = 64
 """Messages one receipt speaks of: a burst is one entry, not one for each."""
+
+BOARD_FIELDS: Final = 16
+"""Cells one entry sets: a row has eleven."""

@@ -335,12 +335,18 @@ class State(View, frozen=True, kw_only=True):
     """How the person is called now."""
 
 
+Topic = Literal[
+    "ask", "session", "rules", "people", "node", "fleet", "attention", "message", "board"
+]
+"""What can change."""
+
+
 class Change(View, frozen=True, kw_only=True):
     """One numbered event: something named `ref` under `topic` has changed."""
 
     n: int
     now: int
-    topic: Literal["ask", "session", "rules", "people", "node", "fleet", "attention", "message"]
+    topic: Topic
     ref: str
     fleet: FleetView | None = None
     """With topic `fleet`: all machines, as they stand."""

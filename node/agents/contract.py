@@ -6,7 +6,8 @@ from importlib import resources
 from typing import Final
 
 SERVED: Final = (
-    "texts.py", "tools_ask.py", "tools_follow.py", "tools_self.py", "tools_message.py", "server.py",
+    "texts.py", "tools_ask.py", "tools_follow.py", "tools_self.py", "tools_message.py",
+    "tools_board.py", "server.py",
 )  # fmt: skip
 """Where the words stand that are served to agents."""
 DIGITS: Final = 8

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from aiohttp import web
 
-from node.agents import tools_ask, tools_follow, tools_message, tools_self
+from node.agents import tools_ask, tools_board, tools_follow, tools_message, tools_self
 from node.agents.asker import Hello, Peer
 from node.agents.stream import INVALID_REQUEST, PROTOCOL, Stream
 from node.agents.tools import Tools
@@ -36,7 +36,13 @@ class McpDoor:
 
     async def _load(self) -> "McpServer":
         module = await asyncio.to_thread(importlib.import_module, "node.agents.server")
-        tools = Tools(tools_ask.TOOLS, tools_follow.TOOLS, tools_self.TOOLS, tools_message.TOOLS)
+        tools = Tools(
+            tools_ask.TOOLS,
+            tools_follow.TOOLS,
+            tools_self.TOOLS,
+            tools_message.TOOLS,
+            tools_board.TOOLS,
+        )
         server: McpServer = module.McpServer(self._agents, tools, version=self._version)
         return server
 

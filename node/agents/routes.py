@@ -10,6 +10,7 @@ from aiohttp import web
 
 from node.agents.asker import asker_over_http
 from node.agents.asking import raise_and_wait
+from node.agents.board_routes import BoardRoutes
 from node.agents.events import send_events
 from node.agents.message_routes import MessageRoutes
 from node.agents.peer import peer_of
@@ -140,6 +141,7 @@ class AgentRoutes:
             "show": self._show,
             "report": self._report,
             "heard": self._heard,
+            **BoardRoutes(self._agents).posts(),
             **MessageRoutes(self._agents, self._waiting).posts(),
         }
         return [

@@ -9,6 +9,7 @@ import msgspec
 from node.audit.names import Names, cut
 from node.audit.proof import Found, Proof, compare, facts_of, text_of
 from node.desk.rows import AskRow, Words
+from sync.decide.vote import Ruling
 from sync.log.facts import VoteFacts, VoteText
 from sync.log.names import node_name
 from web.audit_views import AuditVote
@@ -68,6 +69,8 @@ class Votes:
         if entry is not None and facts is not None:
             signed = {**msgspec.structs.asdict(facts), "node": node_name(entry.header.author)}
             compare(named, _kept(row, vote), signed, found)
+        if made and not _ruled_so(vote, in_final=vote.hash in made):
+            found.fails.append(f"what is kept as the ruling on {named} is not what its final says")
         said = text_of(entry, VoteText) or VoteText()
         return AuditVote(
             person=self._names.person(vote.person),
@@ -84,6 +87,13 @@ class Votes:
             ruling=vote.ruling,
             in_final=vote.hash in made,
         )
+
+
+def _ruled_so(vote: _Row, *, in_final: bool) -> bool:
+    """Whether a ruling fits the final: what made it was counted, and nothing else was accepted."""
+    if in_final:
+        return vote.ruling in (Ruling.ACCEPTED.value, Ruling.COUNTED.value)
+    return vote.ruling != Ruling.ACCEPTED.value
 
 
 def _kept(row: AskRow, vote: _Row) -> dict[str, object]:

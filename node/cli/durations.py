@@ -74,6 +74,11 @@ def span(milliseconds: int) -> str:
     return " ".join(parts) or "0 s"
 
 
+def moment(at: int) -> str:
+    """A moment on the clock of whoever looks: `2026-12-03 09:41`."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at / 1000))
+
+
 def ago(then: int, now: int) -> str:
     """How long ago in one unit, short enough for a column: `3 min`."""
     seconds = max(0, now - then) // 1000

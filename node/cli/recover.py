@@ -14,8 +14,8 @@ MEANS = (
     "",
     "The recovery words let an owner in who has lost every other way, and stop whoever got in:",
     "- every session ends, on every machine of the fleet, as soon as it hears of it;",
-    "- open approvals are withdrawn, so their agents must ask again;",
-    "- your passphrase is void; you set a new one now;",
+    "- open approvals are withdrawn there as well, so their agents must ask again;",
+    "- your passphrase is void everywhere; you set a new one for this machine now;",
     "- every page shows for a week that the words were used.",
     "",
 )
@@ -25,9 +25,10 @@ MEANS = (
 @json_option
 @pass_place
 def recover(place: Place, *, as_json: bool) -> None:
-    """Use the twelve recovery words on a machine of an owner, and set a new passphrase.
+    """Use the twelve recovery words on any machine of an owner, and set a new passphrase.
 
-    Ends all sessions of the fleet and withdraws open approvals. Needs a terminal; the
+    Ends all sessions of the fleet and withdraws open approvals, on machines that are away
+    when they are back. Needs a terminal; the
     words are never taken from an argument, a file or a pipe.
 
     Example: askmesh recover

@@ -24,7 +24,9 @@ def sessions() -> None:
 @json_option
 @pass_place
 def list_sessions(place: Place, *, as_json: bool) -> None:
-    """List the browsers and terminals where you are signed in.
+    """List where you are signed in on this machine.
+
+    Browsers and terminals. A session is ended on the machine where it lives.
 
     Example: askmesh sessions list
     """

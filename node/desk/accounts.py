@@ -57,6 +57,17 @@ def check_answers(connection: sqlite3.Connection, person: str) -> None:
         raise AccountHeld(standing.refusal(held), hint=hint(connection, held, person))
 
 
+def held_at_home(connection: sqlite3.Connection, person: str, home: str) -> AccountHeld:
+    """Return the error for an answer that its home refused: it is kept, and does not count."""
+    held = refuses(connection, person)
+    return AccountHeld(
+        f"The account was on hold when your answer reached {home}, so it does not count.",
+        hint="Answer again once that is settled."
+        if held is None
+        else hint(connection, held, person),
+    )
+
+
 def hint(connection: sqlite3.Connection, held: Said, person: str) -> str:
     """Return what to do: where it is settled for who may, else who can see to it."""
     if not standing.EFFECTS[held.level].remedy:

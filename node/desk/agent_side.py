@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from node.desk.agents import AgentDesk
+from node.desk.board_records import Board, Boards, RowEdit, Written
+from node.desk.boards import BoardDesk
 from node.desk.context import Context
 from node.desk.mailbox import Mailbox
 from node.desk.message_records import Acknowledged, Inbox, Sending, Sent
@@ -39,6 +41,7 @@ class AgentSide(AgentDesk):
     ) -> None:
         super().__init__(context, book, reading.rules)
         self.mailbox = Mailbox(context, book)
+        self.boards = BoardDesk(context)
         self._reading = reading
         self._facts = facts
         self._privacy = privacy
@@ -68,6 +71,26 @@ class AgentSide(AgentDesk):
     async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
         """Say that messages are over."""
         return await self.mailbox.ack(who, ids)
+
+    async def board_upsert(
+        self, who: Asker, title: str, rows: Sequence[RowEdit], *, request: str
+    ) -> Written:
+        """Set rows of a board."""
+        return await self.boards.upsert(who, title, rows, request=request)
+
+    async def board_advance(
+        self, who: Asker, title: str, step: RowEdit, *, request: str
+    ) -> Written:
+        """Put a row's next step in place."""
+        return await self.boards.advance(who, title, step, request=request)
+
+    async def board_get(self, who: Asker, title: str | None) -> Boards:
+        """Look at boards."""
+        return await self.boards.get(who, title)
+
+    async def board_archive(self, who: Asker, title: str, *, archived: bool) -> Board:
+        """Put a board away."""
+        return await self.boards.archive(who, title, archived=archived)
 
     async def listing(
         self,

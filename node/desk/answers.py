@@ -14,7 +14,7 @@ from functools import partial
 from node.desk import accounts, far, persons
 from node.desk.closing import close, expire_if_due, void
 from node.desk.context import Context
-from node.desk.rows import AskRow, by_id, find, select, words
+from node.desk.rows import AskRow, by_id, find, words
 from node.desk.views import Looking
 from node.desk.votes import (
     counting_votes,
@@ -33,7 +33,7 @@ from sync.decide.final import Verdict, rule
 from sync.decide.handover import Void
 from sync.decide.people import eligible
 from sync.decide.vote import Decision, Ruling, Vote, check_ballot
-from sync.errors import Conflict, Invalid, NotAllowed, StoreError
+from sync.errors import AskmeshError, Conflict, Invalid, NotAllowed, StoreError
 from sync.log.facts import FinalText, RulingFacts, VoteFacts, VoteText
 from sync.log.kinds import EntryType
 from web.desk import AskClosed, Ballot, Viewer
@@ -299,11 +299,11 @@ class Answers:
                 _log.warning("a vote waits for its ruling: %s", error.sentence)
         else:
             await self._until_ruled(ask, vote, wait_s)
-        receipt, closed = await context.reader.run(
+        receipt, refused = await context.reader.run(
             partial(self._receipt, viewer=viewer, ask=ask, vote=vote)
         )
-        if closed is not None:
-            raise closed
+        if refused is not None:
+            raise refused
         return receipt
 
     async def _until_ruled(self, ask: str, vote: bytes, wait_s: float) -> None:
@@ -323,13 +323,15 @@ class Answers:
 
     def _receipt(
         self, connection: sqlite3.Connection, *, viewer: Viewer, ask: str, vote: bytes
-    ) -> tuple[VoteReceipt, AskClosed | None]:
+    ) -> tuple[VoteReceipt, AskmeshError | None]:
         row = by_id(connection, ask)
         if row is None:
             raise Conflict
         ruling = _ruling(connection, vote)
         view = Looking(self.context, connection, viewer.person).ask(row)
         receipt = VoteReceipt(vote=vote.hex(), state=ruling or "recorded", ask=view)
+        if ruling == Ruling.ON_HOLD.value:
+            return receipt, accounts.held_at_home(connection, viewer.person, view.machine.name)
         # A ruling may be here before the final that it names.
         lost = ruling in LOST and row.outcome is not None
         return receipt, self.closed(connection, row, viewer, view) if lost else None
@@ -347,19 +349,13 @@ class Answers:
         final = looking.final(row, words(connection, row))
         if final is None:
             raise Conflict
+        what = f"{final.outcome} “{final.label}”" if final.label else final.outcome
         who = f" by {final.by}" if final.by else ""
+        where = f" on {final.machine}" if final.machine else ""
         return AskClosed(
-            f"It was {final.outcome}{who} before your answer came; yours does not count.",
+            f"It was {what}{who}{where} before your answer came; yours does not count.",
             final=final,
             ask=view,
-        )
-
-    def open_approvals(self, transaction: Transaction) -> list[AskRow]:
-        """Return the open approvals of this home."""
-        return select(
-            transaction.connection,
-            "kind = 'approval' AND state = 'waiting' AND home = ?",
-            (transaction.identity.name,),
         )
 
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import msgspec
 
-from node.desk import persons, restored
+from node.desk import persons, recovering, restored
 from node.desk.closing import close, void
 from node.desk.rows import select
 from node.store import hold
@@ -50,6 +50,7 @@ def end(transaction: Transaction) -> None:
     """Go on as ever: what waited is decided now."""
     if hold.kept(transaction.connection) is not None:
         transaction.keep(HOLD, None)
+        recovering.withdraw_owed(transaction)
         _tell(transaction)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from node.desk.board_records import Board, Boards, RowEdit, Written
 from node.desk.message_records import Acknowledged, Inbox, Sending, Sent
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from node.gate.call import Call
@@ -84,6 +85,26 @@ class Agents(Protocol):
 
     async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
         """Say that messages to the caller are over: all that are named, or none."""
+        ...
+
+    async def board_upsert(
+        self, who: Asker, title: str, rows: Sequence[RowEdit], *, request: str
+    ) -> Written:
+        """Make a board of the caller's project, or set rows of it: all of them, or none."""
+        ...
+
+    async def board_advance(
+        self, who: Asker, title: str, step: RowEdit, *, request: str
+    ) -> Written:
+        """Put a row's next step in place of the one that is over."""
+        ...
+
+    async def board_get(self, who: Asker, title: str | None) -> Boards:
+        """One board, or the project's boards."""
+        ...
+
+    async def board_archive(self, who: Asker, title: str, *, archived: bool) -> Board:
+        """Put a board away, or take it out again."""
         ...
 
     async def listing(

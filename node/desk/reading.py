@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from node import limits
-from node.desk import restored
+from node.desk import recovering, restored
 from node.desk.attention_desk import all_hushed, view_of
 from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
-from node.desk.rules_store import RulesStore
+from node.desk.rules_store import RulesStore, without_text
 from node.desk.standing import banner
 from node.desk.views import Looking, as_object
 from node.store import erasing
@@ -223,11 +223,7 @@ class Reading:
             looking = Looking(self.context, connection, None)
             reach, reason = reachable(connection, None)
             account = banner(connection, None, looking.said)
-            summary = (
-                None
-                if rules is None
-                else {key: getattr(rules, key) for key in ("name", "version", "count")}
-            )
+            summary = None if rules is None else without_text(rules)
             return {
                 **facts,
                 "machine": msgspec.to_builtins(looking.machine(self.context.identity.name)),
@@ -266,8 +262,8 @@ def last_number(connection: sqlite3.Connection) -> int:
 
 def banners(connection: sqlite3.Connection, now: int) -> list[str]:
     """Return what every page must say at its top."""
-    row = connection.execute("SELECT value FROM local WHERE name = 'recovered'").fetchone()
-    if row is None or now - int(row[0]) > limits.RECOVERY_BANNER_MS:
+    when = recovering.heard(connection)
+    if when is None or now - when > limits.RECOVERY_BANNER_MS:
         return []
     return [
         (

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -249,3 +249,11 @@ def _shown(view: RulesView, connection: sqlite3.Connection) -> RulesView:
     found = rules_history.siblings(connection)
     machine = found[0].machine if found else ""
     return msgspec.structs.replace(view, machine=machine, siblings=found if len(found) > 1 else [])
+
+
+def without_text(view: RulesView) -> dict[str, Any]:
+    """The same for whoever has the socket, agents too: who applied what, not what it says."""
+    told: dict[str, Any] = msgspec.to_builtins(view)
+    for each in (told, *told["siblings"]):
+        del each["source"]
+    return told

@@ -44,15 +44,17 @@ def inbox_ref(project: str, agent: str) -> str:
 
 
 class MinutePace:
-    """Messages a minute, by session; on the event loop only."""
+    """Writes a minute, by session; on the event loop only."""
 
-    def __init__(self, most: int, seconds: Callable[[], float]) -> None:
+    def __init__(self, most: int, seconds: Callable[[], float], what: str, hint: str) -> None:
         self._most = most
+        self._what = what
+        self._hint = hint
         self._seconds = seconds
         self._recent: dict[str, deque[float]] = {}
 
     def check(self, session: str) -> None:
-        """Count one message. Raises `TooMany` that names the limit."""
+        """Count one. Raises `TooMany` that names the limit."""
         now = self._seconds()
         self._recent = {
             name: times for name, times in self._recent.items() if times[-1] > now - MINUTE_S
@@ -62,8 +64,9 @@ class MinutePace:
             recent.popleft()
         if len(recent) >= self._most:
             raise TooMany(
-                f"This session may send {self._most} messages a minute; this one was not sent.",
-                hint="Put what you have to say into one message. Thanks need none.",
+                f"This session may {self._what.format(most=self._most)} a minute; nothing was"
+                " recorded.",
+                hint=self._hint,
             )
         recent.append(now)
 
@@ -83,7 +86,12 @@ class Sender:
     def __init__(self, context: Context, book: SessionBook) -> None:
         self._context = context
         self._book = book
-        self._pace = MinutePace(node_limits.MESSAGES_PER_MINUTE, asyncio.get_running_loop().time)
+        self._pace = MinutePace(
+            node_limits.MESSAGES_PER_MINUTE,
+            asyncio.get_running_loop().time,
+            "send {most} messages",
+            "Put what you have to say into one message. Thanks need none.",
+        )
 
     async def send(self, who: Asker, wanted: Sending, *, request: str) -> Sent:
         """Record an agent's message. Raises `NotFound` where nobody is called so."""

@@ -205,6 +205,7 @@ class SignIns:
             if owner is None:
                 return None
             self._recovered(transaction)
+            recovering.tell(transaction, key, owner)
             return self.open_session(transaction, owner, "page", where)
 
         session = await self.context.writer.run("recover", job)
@@ -254,10 +255,17 @@ class SignIns:
             return None
         self.wishes.get(sign_in_id)
         self.wishes.drop(sign_in_id)
-        return await self.context.writer.run(
-            "sign_in",
-            lambda transaction: self.open_session(transaction, person, "page", wish.where),
-        )
+
+        def job(transaction: Transaction) -> NewSession:
+            ended = recovering.heard(transaction.connection)
+            if ended is not None and ended > wish.expires - limits.SIGN_IN_MS:
+                raise NotAllowed(
+                    "The recovery words were used meanwhile, so this sign-in is void.",
+                    hint="Begin again.",
+                )
+            return self.open_session(transaction, person, "page", wish.where)
+
+        return await self.context.writer.run("sign_in", job)
 
     async def waiting(self) -> list[SignIn]:
         """The waiting sign-ins of all machines, without digits."""

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from node.backup.mark import RESTORED
-from node.desk import persons
+from node.desk import persons, recovering
 from node.desk.closing import void
 from node.desk.rows import AskRow, select, words
 from node.desk.sign_in import ENTROPY, JOINED
@@ -290,7 +290,7 @@ def _forget_persons(transaction: Transaction, *, but: str | None) -> None:
     """End the sessions and passphrases of everyone but one."""
     for table in ("person_session", "passphrase"):
         transaction.run(f"DELETE FROM {table} WHERE person IS NOT ?", but)  # noqa: S608 -- ours
-    transaction.keep("recovered", None)
+    recovering.forget(transaction)
 
 
 def _move(

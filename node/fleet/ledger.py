@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 
-from node.desk import carrying, erasing, holding
+from node.desk import carrying, erasing, holding, recovering
 from node.desk.answers import Answers
 from node.desk.context import Context
 from node.fleet import addresses, removal
@@ -94,13 +94,19 @@ class StoreLedger:
                 holding.behind(transaction)
             if transaction.erases:
                 erasing.close_erased(transaction)
-            if received.mailed:
-                carrying.receive(transaction, anew=received.members_moved)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
+            return self._after(transaction, received)
 
         return await whole(self._stored("receive", job))
+
+    def _after(self, transaction: Transaction, received: receive.Received) -> receive.Received:
+        """Do what arrived asks of this home."""
+        if received.members_moved:
+            recovering.hear(transaction)
+        if received.mailed:
+            carrying.receive(transaction, anew=received.members_moved)
+        for ask in received.voted:
+            self._answers.rule(transaction, ask)
+        return received
 
     def foresee(self, run: Sequence[Entry]) -> None:
         """Check a run's signatures on other processors while the writer is at work."""
@@ -130,9 +136,7 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.convict(transaction, proofs)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
+            return self._after(transaction, received)
 
         return await whole(self._stored("convict", job))
 
@@ -153,9 +157,7 @@ class StoreLedger:
 
         def job(transaction: Transaction) -> receive.Received:
             received = receive.attest(transaction, statements)
-            for ask in received.voted:
-                self._answers.rule(transaction, ask)
-            return received
+            return self._after(transaction, received)
 
         return await whole(self._stored("attest", job))
 

@@ -195,7 +195,13 @@ class Pairings:
         self._deciding = True
         port = await self._paths().listen()
         told = await whole(self._admitted(job))
-        return Admission(fleet=fleet, founder=told.founder, statements=told.statements, port=port)
+        return Admission(
+            fleet=fleet,
+            founder=told.founder,
+            statements=told.statements,
+            forks=told.forks,
+            port=port,
+        )
 
     def _new_id(self) -> str:
         return base64.b32encode(self._context.random(10)).decode().rstrip("=").lower()

@@ -4,10 +4,13 @@ import sqlite3
 
 import msgspec
 
+from node.store import forks, testimony
 from node.store.introduced import Introduced
 from sync.decide.membership import NodeState, settle
-from sync.decide.statements import Stated, stated
+from sync.decide.statements import Forked, Stated, stated
 from sync.errors import AskmeshError, BadEntry, PairingFailed
+from sync.limits import BEYOND_FORK, PAIR_FORKS
+from sync.log import fork
 from sync.log.entry import Entry, decode, sha256, verify
 from sync.log.facts import GenesisFacts, MemberFacts, read
 from sync.log.kinds import EntryType, Log
@@ -15,8 +18,11 @@ from sync.wire.pairing_steps import Welcomed
 from sync.wire.pairing_welcome import parts
 
 STATEMENTS = (
-    "SELECT header, signature, facts, text, type FROM entry"
+    "SELECT header, signature, facts, text, type, author, seq FROM entry"
     " WHERE type < 16 AND fleet = ? AND log = ? ORDER BY n"
+)
+TESTIMONY = (
+    "SELECT header, signature, facts, text, type FROM testimony WHERE fleet = ? ORDER BY seq, hash"
 )
 
 
@@ -26,6 +32,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     founder: bytes
     statements: tuple[Entry, ...]
     """The founder's genesis first."""
+    forks: tuple[bytes, ...] = ()
+    """Evidence of those of decisions logs."""
 
 
 def told(connection: sqlite3.Connection, fleet: bytes) -> Told:
@@ -33,17 +41,33 @@ def told(connection: sqlite3.Connection, fleet: bytes) -> Told:
 
     The words of rules stay behind: they settle nothing, and the log brings them.
     """
+    begins = testimony.begins(connection, fleet)
+    rows = [
+        row
+        for *row, author, seq in connection.execute(STATEMENTS, (fleet, Log.DECISIONS.value))
+        if seq < begins.get(author, seq + 1) or row[-1] == EntryType.GENESIS
+    ]
+    rows += connection.execute(TESTIMONY, (fleet,)).fetchall()
     found = [
         decode(header, signature, facts, None if kind == EntryType.RULES else text)
-        for header, signature, facts, text, kind in connection.execute(
-            STATEMENTS, (fleet, Log.DECISIONS.value)
-        )
+        for header, signature, facts, text, kind in rows
     ]
     first = next(entry for entry in found if entry.header.type == EntryType.GENESIS)
     statements = (first, *(entry for entry in found if entry is not first))
     # Raises before anybody is let in whom nothing could be told.
     parts(statements)
-    return Told(founder=first.header.author, statements=statements)
+    return Told(founder=first.header.author, statements=statements, forks=_forks(connection, fleet))
+
+
+def _forks(connection: sqlite3.Connection, fleet: bytes) -> tuple[bytes, ...]:
+    """Evidence of the forks that tell most: those beyond which something was stated come first."""
+    said = testimony.said(connection, fleet)
+    proofs = [
+        (author not in said or not said[author], author, frozen.evidence.pack())
+        for (author, log), frozen in forks.known(connection, fleet).items()
+        if log == Log.DECISIONS
+    ]
+    return tuple(proof for _, _, proof in sorted(proofs)[:PAIR_FORKS])
 
 
 def members(welcomed: Welcomed, us: bytes) -> list[Introduced]:
@@ -89,7 +113,28 @@ def _settled(welcomed: Welcomed) -> dict[bytes, NodeState]:
         )
         if one is not None:
             said.append(one)
-    return settle(said, founder=welcomed.founder).nodes
+    return settle(
+        said,
+        founder=welcomed.founder,
+        forked=_forked(welcomed, keys),
+        # Where so much was stated beyond a fork, more was than anyone keeps.
+        full=len(welcomed.statements) >= BEYOND_FORK and bool(welcomed.forks),
+    ).nodes
+
+
+def _forked(welcomed: Welcomed, keys: dict[bytes, bytes]) -> Forked:
+    """Raises `PairingFailed` for a fork that is not proved."""
+    found: dict[bytes, tuple[bytes, int]] = {}
+    for raw in welcomed.forks:
+        try:
+            proof = fork.decode(raw)
+            proof.verify(keys.get(proof.author, b""))
+        except BadEntry:
+            raise _unsound(welcomed) from None
+        if proof.fleet != welcomed.fleet or proof.log != Log.DECISIONS:
+            raise _unsound(welcomed)
+        found |= {one.hash: (proof.author, proof.seq) for one in (proof.first, proof.second)}
+    return found
 
 
 def _keys(statements: tuple[Entry, ...]) -> dict[bytes, bytes]:

@@ -23,6 +23,8 @@ WORDLESS_BYTES = SALT_BYTES + len(b"{}")
 """The text of an entry that says all in its facts."""
 _STATEMENTS_TO = 16
 """Types below say who belongs to the fleet, and its rules: these texts are never erased."""
+BOARD = "board "
+"""Before the key of a board, where an ask has its id."""
 _RAISING = frozenset({EntryType.ASK, EntryType.NOTE})
 
 
@@ -30,6 +32,7 @@ class _About(msgspec.Struct, frozen=True, kw_only=True):
     """What the facts of any entry say on which ask they are about."""
 
     ask: str | None = None
+    board: str | None = None
     number: int | None = None
 
 
@@ -39,7 +42,8 @@ _read = msgspec.json.Decoder(_About).decode
 def ask_of(entry_type: int, author: bytes, facts: bytes) -> str | None:
     """Return the ask that an entry is about; None for what is about none, or does not say.
 
-    Of a message its own id: its words are erased, and go by age, like those on an ask.
+    Of a message its own id, of a cell its board's key: their words are erased, and go by
+    age, like those on an ask. So a board keeps all of them while any is young enough.
     """
     if entry_type < _STATEMENTS_TO:
         return None
@@ -51,6 +55,8 @@ def ask_of(entry_type: int, author: bytes, facts: bytes) -> str | None:
         return None if said.number is None else ask_name(author, said.number)
     if entry_type == EntryType.MESSAGE:
         return None if said.number is None else message_name(author, said.number)
+    if entry_type == EntryType.BOARD:
+        return None if said.board is None else f"{BOARD}{said.board}"
     return said.ask
 
 

@@ -22,6 +22,7 @@ NEVER_HELD = frozenset(
         EntryType.CERTIFICATE,
         EntryType.MESSAGE,
         EntryType.RECEIPT,
+        EntryType.BOARD,
     }
 )
 """What is written on hold as well: it decides nothing, and agents are never blocked by it."""

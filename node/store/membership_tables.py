@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from node.store import testimony
 from sync.decide.membership import Membership, PersonState, as_of, counted, settle
-from sync.decide.statements import Stated, stated
+from sync.decide.statements import Ordered, Stated, order, stated
 from sync.errors import BadEntry
 from sync.log.chain import EMPTY
 from sync.log.entry import sha256
@@ -25,6 +25,9 @@ TABLES = (
 AS_OF_KEPT = 64
 """Fleets of other times kept at hand: finals come in runs that name the same statements."""
 
+ROUNDS = 8
+"""A removal that shows ends another log, which may hide one more: never so many in earnest."""
+
 # Hashes cover all that comes before a statement, so what they name never changes: only where
 # more was stated beyond a fork than is kept.
 _as_of: dict[tuple[bytes, bytes | None, frozenset[bytes], frozenset[bytes]], Membership] = {}
@@ -37,10 +40,7 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
     no more, or count again: what was derived from those must be derived anew.
     """
     before = _members(connection)
-    testimony.collect(connection, fleet)
-    membership = settled(connection, fleet)
-    _replace(connection, "node", _nodes(membership))
-    _replace(connection, "cut", _cuts(membership))
+    membership = _nodes_settled(connection, fleet)
     _replace(connection, "person", _persons(connection, membership, fleet))
     _replace(connection, "speaks_for", _speaks_for(membership))
     _replace(connection, "naming", _namings(membership))
@@ -56,6 +56,23 @@ def apply(connection: sqlite3.Connection, fleet: bytes) -> set[bytes]:
         for old, new in [(before.get(node, {}), now.get(node, {}))]
         if old != new and _has_beyond(connection, fleet, node, old, new)
     }
+
+
+def _nodes_settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
+    """Settle, and bring the tables of nodes to that; again where some log ends anew by it.
+
+    Beyond its end only so much is looked at as every node keeps.
+    """
+    membership = Membership()
+    for _ in range(ROUNDS):
+        begins = testimony.collect(connection, fleet)
+        membership = settled(connection, fleet)
+        _replace(connection, "node", _nodes(membership))
+        _replace(connection, "cut", _cuts(membership))
+        now = testimony.begins(connection, fleet)
+        if all(seq >= begins.get(author, seq + 1) for author, seq in now.items()):
+            break
+    return membership
 
 
 def settled(connection: sqlite3.Connection, fleet: bytes) -> Membership:
@@ -77,6 +94,11 @@ def counting(connection: sqlite3.Connection, fleet: bytes) -> frozenset[bytes]:
     )
 
 
+def ordered(connection: sqlite3.Connection, fleet: bytes) -> Ordered:
+    """Return the stored statements, each after all that its author knew."""
+    return order(_stated(connection, fleet), _forked(connection, fleet))
+
+
 def settled_as_of(
     connection: sqlite3.Connection, fleet: bytes, heads: Iterable[bytes]
 ) -> Membership | None:
@@ -84,7 +106,7 @@ def settled_as_of(
     named = frozenset(heads)
     forked = _forked(connection, fleet)
     full = testimony.is_full(connection, fleet)
-    if not full and not all(_is_here(connection, head) for head in named - forked.keys()):
+    if not full and not all(_is_here(connection, head) for head in named):
         return None
     founder = _founder(connection, fleet)
     key = (fleet, founder, named, frozenset(forked))
@@ -123,7 +145,7 @@ def _is_here(connection: sqlite3.Connection, statement: bytes) -> bool:
 
 
 def _stated(connection: sqlite3.Connection, fleet: bytes) -> list[Stated]:
-    """All statements: beyond a fork those that every node comes to keep, and no others."""
+    """All statements: beyond the end of a log those that every node comes to keep, no others."""
     begins = testimony.begins(connection, fleet)
     rows = connection.execute(
         "SELECT hash, author, seq, type, facts FROM entry"

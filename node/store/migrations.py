@@ -145,10 +145,18 @@ def beyond_forks(connection: sqlite3.Connection) -> None:
 
 def messages(connection: sqlite3.Connection) -> None:
     """Lay what messages need; tell the log again where machines of a newer askmesh said some."""
+    _lay_for(connection, EntryType.MESSAGE, EntryType.RECEIPT)
+
+
+def boards(connection: sqlite3.Connection) -> None:
+    """Lay what boards need; tell the log again where machines of a newer askmesh said some."""
+    _lay_for(connection, EntryType.BOARD)
+
+
+def _lay_for(connection: sqlite3.Connection, *kinds: EntryType) -> None:
     _lay_missing(connection)
-    said = "SELECT 1 FROM entry WHERE type IN (?, ?) LIMIT 1"
-    kinds = (EntryType.MESSAGE.value, EntryType.RECEIPT.value)
-    if connection.execute(said, kinds).fetchone() is not None:
+    said = "SELECT 1 FROM entry WHERE type = ? LIMIT 1"
+    if any(connection.execute(said, (kind.value,)).fetchone() for kind in kinds):
         rebuild_in_place(connection)
 
 
@@ -189,6 +197,7 @@ MIGRATIONS: dict[str, Migration] = {
     "0007-deciding": deciding,
     "0008-testimony": beyond_forks,
     "0009-messages": messages,
+    "0010-boards": boards,
 }
 
 

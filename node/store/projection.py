@@ -13,6 +13,7 @@ import msgspec
 
 from node.store import (
     attention_tables,
+    board_tables,
     erasing,
     marks,
     membership_tables,
@@ -32,7 +33,7 @@ from sync.log.names import node_name
 
 APPLIED = (
     "ask", "vote", "ruling", "mark", "needless", "unproven", "redaction", "redacted",
-    *attention_tables.TABLES, *message_tables.TABLES
+    *attention_tables.TABLES, *message_tables.TABLES, *board_tables.TABLES,
 )  # fmt: skip
 """The tables that `project` writes."""
 DERIVED = ("head", *membership_tables.TABLES, *APPLIED)
@@ -395,4 +396,5 @@ _APPLY: dict[int, Apply] = {
     EntryType.SUBSCRIPTION: lambda at, said: attention_tables.subscription(at, said.entry),
     EntryType.MESSAGE: _message,
     EntryType.RECEIPT: lambda at, said: message_tables.receipt(at, said.entry),
+    EntryType.BOARD: lambda at, said: board_tables.cells(at, said.entry, said.hash),
 }

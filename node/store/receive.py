@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from node.store import derive, erasing, forks, introduced, message_tables, testimony
+from node.store import board_tables, derive, erasing, forks, introduced, message_tables, testimony
 from node.store.projection import FAULTS, project, project_sound
 from node.store.transaction import Transaction, insert
 from sync.errors import AskmeshError, BadEntry, Forked
@@ -27,7 +27,7 @@ from sync.net.ledger import Kept
 
 SIGNED_EACH = STATEMENTS | {EntryType.FINAL}
 """Types of which every signature is checked, not only the last of a run (DESIGN §4)."""
-MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION})
+MERGED = frozenset({EntryType.MARK, EntryType.SUBSCRIPTION, EntryType.BOARD})
 """Types whose stamp decides: held out of merges while it is too far ahead of our clock."""
 
 Apply = Callable[[sqlite3.Connection, Entry, bytes, int], str | None]
@@ -127,17 +127,8 @@ class _Batch:
         return self._received()
 
     def attest(self, statements: Sequence[Entry]) -> Received:
-        """Keep what was stated beyond forks, of any history."""
-
-        def key(author: bytes) -> bytes | None:
-            return self._key(author, ())
-
-        try:
-            for one in testimony.keep(self._connection, self._fleet, statements, key):
-                self._attested.add(one.header.type)
-        except BadEntry as error:
-            self._note(error.sentence)
-        self._unsettled |= bool(self._attested)
+        """Keep what was stated beyond the ends of logs, of any history."""
+        self._attest(statements)
         self._settle()
         return self._received()
 
@@ -154,7 +145,7 @@ class _Batch:
             transaction.change(topic, transaction.identity.name)
         if EntryType.SUBSCRIPTION in types:
             transaction.change("attention", "")
-        transaction.change_all("message", message_tables.told(self._connection, self._fresh))
+        self._tell_chatter()
         for ask in self._settled:
             transaction.change("ask", ask)
         transaction.tell(self._asks - self._settled)
@@ -181,6 +172,11 @@ class _Batch:
             mailed=EntryType.MESSAGE in types or bool(topics),
             erased=transaction.erases,
         )
+
+    def _tell_chatter(self) -> None:
+        told = message_tables.told(self._connection, self._fresh)
+        self._transaction.change_all("message", told)
+        self._transaction.change_all("board", board_tables.told(self._fresh))
 
     def _note(self, trouble: str) -> None:
         self._trouble = self._trouble or trouble
@@ -219,10 +215,10 @@ class _Batch:
         head = self._head(place)
         end = self._end(place)
         new: list[Entry] = []
-        beyond = False
+        beyond: list[Entry] = []
         for entry in run:
             if end is not None and entry.header.seq > end:
-                beyond = True
+                beyond.append(entry)
                 continue
             # Looked at last: what lies between two copies may have been left out.
             again = new and entry.raw == new[-1].raw and entry.signature == new[-1].signature
@@ -237,6 +233,7 @@ class _Batch:
             if not new:
                 return
         if beyond:
+            self._attest(beyond)
             self._note(f"{who} was removed; what it said after that is not taken.")
         good = self._verified(head, new, place, key)
         if not good:
@@ -247,6 +244,17 @@ class _Batch:
         if any(entry.header.type in STATEMENTS for entry in good):
             self._unsettled = True
         self._heads[place] = Head(seq=good[-1].header.seq, hash=good[-1].hash)
+
+    def _attest(self, statements: Sequence[Entry]) -> None:
+        def key(author: bytes) -> bytes | None:
+            return self._key(author, ())
+
+        try:
+            for one in testimony.keep(self._connection, self._fleet, statements, key):
+                self._attested.add(one.header.type)
+        except BadEntry as error:
+            self._note(error.sentence)
+        self._unsettled |= bool(self._attested)
 
     def _head(self, place: Place) -> Head:
         row = self._connection.execute(

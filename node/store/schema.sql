@@ -347,6 +347,22 @@ CREATE TABLE receipt (                        -- of the node it came to; may arr
     PRIMARY KEY (message, node, agent, status)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE board_cell (                     -- last writer by (hlc, node)
+    board      TEXT NOT NULL,                 -- sync.decide.board.key
+    row        TEXT NOT NULL,                 -- '': of the board itself
+    field      TEXT NOT NULL,
+    fleet      BLOB NOT NULL,
+    project    TEXT NOT NULL,
+    hlc        INTEGER NOT NULL,
+    node       TEXT NOT NULL,                 -- that set it
+    entry_hash BLOB NOT NULL,                 -- the words lie in the entry
+    agent      TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (board, row, field)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX board_project ON board_cell (project, board);
+
 -- Local -------------------------------------------------------------------------------
 
 CREATE TABLE local (                          -- this node's own single values

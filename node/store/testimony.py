@@ -1,7 +1,8 @@
-"""Statements beyond the fork of their author's log: every node keeps and tells the same ones.
+"""Statements beyond the end of their author's log: every node keeps and tells the same ones.
 
-From its fork on a log is no chain that all nodes hold, so what was stated there travels by
-itself. Of each author only the lowest by `rank` stay: whoever has its key could fill the disk.
+From its fork on, and beyond the cut of a removal, a log is no chain that all nodes hold, so
+what was stated there travels by itself. Of each author only the lowest by `rank` stay:
+whoever has its key could fill the disk.
 """
 
 import sqlite3
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sync.decide.statements import rank
 from sync.limits import BEYOND_FORK
-from sync.log.entry import Entry, decode, verify
+from sync.log.entry import Entry, decode, sha256, verify
 from sync.log.kinds import EntryType, Log
 from sync.wire.testimony import Said
 
@@ -34,21 +35,38 @@ _LAST = (
 
 
 def begins(connection: sqlite3.Connection, fleet: bytes) -> dict[bytes, int]:
-    """Return, by author, the first number of its decisions log that is testimony."""
-    return {
-        bytes(author): seq
+    """Return, by author, the first number of its decisions log that is testimony.
+
+    It is disputed, or lies beyond a cut: there it counts no more, but others may name it.
+    """
+    found = {
+        bytes(author): int(seq)
         for author, seq in connection.execute(
             "SELECT author, min(seq) FROM fork WHERE fleet = ? AND log = ? GROUP BY author",
             (fleet, Log.DECISIONS.value),
         )
     }
+    # The tables are of the fleet that this node belongs to.
+    for key, last in connection.execute(
+        "SELECT public_key, (SELECT seq FROM cut WHERE node = id AND log = ?) FROM node"
+        " WHERE removed IS NOT NULL AND ? = (SELECT value FROM local WHERE name = 'fleet')",
+        (Log.DECISIONS.value, fleet),
+    ):
+        author, seq = sha256(key), (last or 0) + 1
+        found[author] = min(seq, found.get(author, seq))
+    return found
 
 
-def collect(connection: sqlite3.Connection, fleet: bytes) -> None:
-    """Keep what is stored here beyond forks as testimony. Idempotent."""
-    for author, seq in begins(connection, fleet).items():
+def collect(connection: sqlite3.Connection, fleet: bytes) -> dict[bytes, int]:
+    """Keep what is stored here beyond the ends of logs as testimony; return where it begins.
+
+    Idempotent.
+    """
+    start = begins(connection, fleet)
+    for author, seq in start.items():
         connection.execute(_COLLECT, (fleet, author, seq))
         _prune(connection, fleet, author)
+    return start
 
 
 def keep(
@@ -116,7 +134,7 @@ def _prune(connection: sqlite3.Connection, fleet: bytes, author: bytes) -> None:
 
 
 def is_full(connection: sqlite3.Connection, fleet: bytes) -> bool:
-    """Whether more may have been stated beyond some fork than is kept."""
+    """Whether more may have been stated beyond the end of some log than is kept."""
     return (
         connection.execute(
             "SELECT 1 FROM testimony WHERE fleet = ? GROUP BY author HAVING count(*) >= ?",
@@ -127,7 +145,7 @@ def is_full(connection: sqlite3.Connection, fleet: bytes) -> bool:
 
 
 def said(connection: sqlite3.Connection, fleet: bytes) -> dict[bytes, frozenset[Said]]:
-    """Return what is kept of each author whose decisions log forked."""
+    """Return what is kept of each author whose decisions log forked, or ended by a removal."""
     found: dict[bytes, set[Said]] = {author: set() for author in begins(connection, fleet)}
     for author, kind, seq, entry_hash in connection.execute(
         "SELECT author, type, seq, hash FROM testimony WHERE fleet = ?", (fleet,)

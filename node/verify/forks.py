@@ -1,17 +1,24 @@
 """The evidence of forks again: two signed headers that no single history of an author has."""
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Final
 
 from node.store.rebuild import keys_of
 from node.verify.names import Names
 from node.verify.report import Checked, amount
 from sync.errors import BadEntry
+from sync.log.entry import decode, verify
 from sync.log.fork import Side, evidence
+from sync.log.kinds import Log
 
 UNPROVEN: Final = (
     "The evidence was damaged or edited here. Stop the node, keep a copy of the folder, and"
     " restore a backup (`askmesh restore`); other machines keep the evidence as well."
+)
+UNSOUND: Final = (
+    "What was stated beyond a fork was damaged or edited here. Stop the node, keep a copy of the"
+    " folder, and restore a backup (`askmesh restore`); other machines keep it as well."
 )
 
 
@@ -45,4 +52,26 @@ def check(connection: sqlite3.Connection, names: Names) -> Checked:
             "On that machine, `askmesh node rejoin` gives it a new identity.",
         )
     found.what = f"{amount(found.count, 'fork')} on record." if found.count else "None on record."
+    _testimony(connection, names, found, keys)
     return found
+
+
+def _testimony(
+    connection: sqlite3.Connection, names: Names, found: Checked, keys: Mapping[bytes, bytes]
+) -> None:
+    """Check each statement from beyond a fork by itself: no chain holds them."""
+    for stored, *copied, header, signature, facts, text in connection.execute(
+        "SELECT hash, fleet, author, seq, type, header, signature, facts, text FROM testimony"
+        " ORDER BY author, seq, hash"
+    ):
+        _, author, seq, kind = copied
+        where = names.entry(author, Log.DECISIONS.value, seq, kind)
+        try:
+            entry = decode(header, signature, facts, text)
+            verify(entry, keys.get(entry.header.author, b""))
+        except BadEntry as error:
+            found.fault(f"The copy of {where}, from beyond a fork: {error.sentence}", UNSOUND)
+            continue
+        said = entry.header
+        if [said.fleet, said.author, said.seq, said.type] != copied or entry.hash != stored:
+            found.fault(f"The copy of {where} is of another place.", UNSOUND)

@@ -24,15 +24,26 @@ def closed_card(facts: CardFacts, viewer: Person | None, now: int) -> Card:
 def _undecided(facts: CardFacts) -> Card:
     """What closed without anybody's verdict."""
     if facts.outcome is Outcome.EXPIRED:
-        late = "; your answer came after it." if facts.lost else "; nobody answered in time."
-        return shut(CardState.EXPIRED, f"The deadline passed{late}", facts.closed_or_created)
+        return shut(CardState.EXPIRED, _expired(facts), facts.closed_or_created)
     if facts.restored:
         sentence = f"Withdrawn: {facts.machine} was put back to an older copy since it was asked."
-        return shut(CardState.WITHDRAWN, sentence, facts.closed_or_created)
+        return shut(CardState.WITHDRAWN, sentence + _echo(facts), facts.closed_or_created)
     why = f": {facts.reason}" if facts.reason else "."
     erased = facts.erased is not None and (facts.reason or "").startswith(Void.ERASED.value)
     who = "" if erased else f" by {facts.agent}"
-    return shut(CardState.WITHDRAWN, f"Withdrawn{who}{why}", facts.closed_or_created)
+    sentence = f"Withdrawn{who}{why}"
+    if facts.lost:
+        sentence = f"{sentence.rstrip('.')}.{_echo(facts)}"
+    return shut(CardState.WITHDRAWN, sentence, facts.closed_or_created)
+
+
+def _expired(facts: CardFacts) -> str:
+    if facts.lost:
+        return "The deadline passed; your answer came after it."
+    # Where several have to allow, some of them may have: the ask expired all the same.
+    if facts.needed > 1:
+        return f"The deadline passed before {facts.needed} people had allowed it."
+    return "The deadline passed; nobody answered in time."
 
 
 def shut(state: CardState, sentence: str, since: int, actions: tuple[str, ...] = ()) -> Card:
@@ -78,8 +89,7 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
     if facts.on_hold is not None and facts.home is HomeState.HERE:
         return shut(CardState.ON_HOLD, f"{verdict}. {facts.on_hold}", facts.closed_or_created)
     own = facts.closed_by_viewer or facts.own_made
-    may = own and eligible(viewer, facts.role) and facts.speaks_here and facts.on_hold is None
-    actions = ("take_back",) if may else ()
+    actions = ("take_back",) if own and _may_act(facts, viewer) else ()
     if facts.own_taking_back and own:
         sentence = (
             f"{verdict}; you took it back. That counts unless {facts.agent} has it by the time"
@@ -103,6 +113,12 @@ def _final(facts: CardFacts, viewer: Person | None, now: int) -> Card:
         state = CardState.UNCLEAR
     sentence = f"{verdict}; {facts.agent} has not been told yet."
     return shut(state, sentence, facts.closed_or_created, actions)
+
+
+def _may_act(facts: CardFacts, viewer: Person | None) -> bool:
+    """Whether the viewer can do anything here: an account that is held has no button at all."""
+    held = facts.on_hold is not None or facts.account is not None
+    return eligible(viewer, facts.role) and facts.speaks_here and not held
 
 
 def _unused(facts: CardFacts, verdict: str) -> Card:

@@ -21,7 +21,7 @@ _AWAITED = "the machine that asked has not confirmed it"
 _NOT_TOLD = "the agent has not been told yet"
 
 MARKS: dict[CardState, Mark] = {
-    CardState.POSTED: _mark("i", "Note", "nobody has to answer it"),
+    CardState.POSTED: _mark("*", "Note", "nobody has to answer it"),
     CardState.WAITING: _mark("!", "Needs you", "it waits for your answer", Tone.ACT),
     CardState.AWAY: _mark("↓", "Machine away", "an answer is kept until it is back", Tone.WARN),
     CardState.SENDING: _mark("→", "On its way", f"your answer, and {_AWAITED}", Tone.WAIT),

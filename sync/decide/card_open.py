@@ -89,7 +89,8 @@ def _restricted(facts: CardFacts, viewer: Person | None) -> str:
             " An owner can say that it does."
         )
     who = f"someone with the role {facts.role}" if facts.role else "someone who may answer"
-    return f"Waiting for {who}.{_UNHEARD if facts.unheard else ''}"
+    so_far = f" {facts.counted} of {facts.needed} so far." if facts.counted else ""
+    return f"Waiting for {who}.{so_far}{_UNHEARD if facts.unheard else ''}"
 
 
 def _answerable(facts: CardFacts) -> Card:
@@ -98,7 +99,9 @@ def _answerable(facts: CardFacts) -> Card:
     if facts.own_refused is Ruling.STALE:
         parts.append("It has changed since you answered; that answer does not count.")
     elif facts.own_refused is Ruling.ON_HOLD:
-        parts.append("Your earlier answer came while the account was on hold; answer again.")
+        parts.append(
+            "Your earlier answer came while no answer of the account counted; answer again."
+        )
     elif facts.own_refused is not None:
         parts.append(f"{facts.machine} did not accept your earlier answer.")
     if facts.counted:

@@ -189,7 +189,7 @@ def as_of(
         place = ordered.index.get(head)
         if place is not None:
             wanted |= {place, *ordered.upto(ordered.before[place])}
-        elif head not in forked and not ordered.full:
+        elif not ordered.full:
             return None
     known = order((ordered.all[place] for place in wanted), forked, full=ordered.full)
     return _settled(known, founder)

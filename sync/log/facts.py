@@ -12,6 +12,7 @@ import msgspec
 from sync.errors import BadEntry
 from sync.limits import SALT_BYTES
 from sync.log.attention_facts import SubscriptionFacts
+from sync.log.board_facts import BoardFacts, BoardText
 from sync.log.chatter_facts import MarkFacts, NoteFacts, NoteText
 from sync.log.kinds import EntryType
 from sync.log.message_facts import MessageFacts, MessageText, ReceiptFacts, Recipient
@@ -19,8 +20,8 @@ from sync.log.parts import Part, Statement
 from sync.log.standing_facts import OperatorFacts, StandingFacts
 
 __all__ = [
-    "MarkFacts", "MessageFacts", "MessageText", "NoteFacts", "NoteText", "OperatorFacts", "Part",
-    "ReceiptFacts", "Recipient", "StandingFacts", "Statement",
+    "BoardFacts", "BoardText", "MarkFacts", "MessageFacts", "MessageText", "NoteFacts", "NoteText",
+    "OperatorFacts", "Part", "ReceiptFacts", "Recipient", "StandingFacts", "Statement",
 ]  # fmt: skip
 # What other rooms defined; all that is defined here is meant as well.
 
@@ -117,6 +118,8 @@ class PersonFacts(Statement, frozen=True, kw_only=True):
     replaces: bytes | None = None
     also: list[bytes] = []
     by: str | None = None
+    recovered: bytes | None = None
+    """By the fleet's recovery key (`sync.decide.recovery`): every session is to end."""
 
 
 class SpeaksForFacts(Statement, frozen=True, kw_only=True):
@@ -351,6 +354,7 @@ FACTS: dict[EntryType, type[Part]] = {
     EntryType.SUBSCRIPTION: SubscriptionFacts,
     EntryType.MESSAGE: MessageFacts,
     EntryType.RECEIPT: ReceiptFacts,
+    EntryType.BOARD: BoardFacts,
 }
 """The facts of each type."""
 

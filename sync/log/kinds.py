@@ -59,6 +59,8 @@ class EntryType(IntEnum):
     """Words from an agent or a person to agents: nobody's answer."""
     RECEIPT = 68
     """What became of messages on the machine they went to."""
+    BOARD = 69
+    """Cells of a board, or of one row of it, are set."""
 
 
 STATEMENTS = frozenset(

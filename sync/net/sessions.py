@@ -47,7 +47,7 @@ class Sessions:
             testimony = await self._ledger.testimony()
             self._held.froze(frozen)
             still = self._held.moves == moves
-            self._held.testified(testimony)
+            self._held.testified(testimony, whole=True)
             if still:
                 self._held.replace(vector)
                 return

@@ -111,8 +111,14 @@ class Held:
                     self._heads[place] = one.end
             self._changed(decisions=True)
 
-    def testified(self, testimony: Testimony) -> None:
-        """This is durable here. It is no less than before: readings may overtake each other."""
+    def testified(self, testimony: Testimony, *, whole: bool = False) -> None:
+        """This is durable here (`whole`: and of no other author).
+
+        Of one author it is no less than before: readings may overtake each other.
+        """
+        for author in self._testimony.keys() - testimony.keys() if whole else ():
+            del self._testimony[author]
+            self._changed(decisions=True)
         for author, said in testimony.items():
             now = merged(said, self._testimony.get(author, ()))
             if self._testimony.get(author) != now:

@@ -168,7 +168,12 @@ class Minter(_Side[MinterState]):
     def admit(self, admission: Admission) -> list[bytes]:
         """The candidate was let in: return WELCOME, and each MORE that follows it."""
         self._step(Event.ADMITTED)
-        welcome = Welcome(fleet=admission.fleet, founder=admission.founder, port=admission.port)
+        welcome = Welcome(
+            fleet=admission.fleet,
+            founder=admission.founder,
+            port=admission.port,
+            forks=admission.forks,
+        )
         body, *more = bodies(welcome, parts(admission.statements))
         sign = words.signature(self._me.key, words.WELCOME, self._said, body)
         return [
@@ -325,6 +330,7 @@ class Joiner(_Side[JoinerState]):
             fleet=welcome.fleet,
             founder=welcome.founder,
             statements=statements,
+            forks=welcome.forks,
             port=welcome.port,
         )
         return self._gathered(welcomed)

@@ -51,6 +51,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     founder: bytes
     statements: tuple[Entry, ...] = ()
     """The founder's genesis first; they fit (`pairing_welcome.parts`)."""
+    forks: tuple[bytes, ...] = ()
+    """Evidence of those beyond which some of them stand: at most `PAIR_FORKS`."""
     port: int | None = None
     """Where we take links."""
 
@@ -66,6 +68,8 @@ class Welcomed(msgspec.Struct, frozen=True, kw_only=True):
     founder: bytes
     statements: tuple[Entry, ...]
     """They decode, and the first is the founder's genesis; signatures are not checked."""
+    forks: tuple[bytes, ...] = ()
+    """Of these nothing is checked but how long they are."""
     port: int | None
     """Where it takes links;"""
     host: str = ""

@@ -62,6 +62,7 @@ def bodies(welcome: Welcome, told: Sequence[Part]) -> list[bytes]:
             founder=welcome.founder,
             port=welcome.port,
             more=tuple(sha256(one) for one in rest),
+            forks=welcome.forks,
         )
     )
     return [_LENGTH.pack(len(said)) + said + first, *rest]

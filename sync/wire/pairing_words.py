@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from sync.errors import BadFrame
-from sync.limits import FRAME_BYTES, PAIR_MESSAGE_BYTES, PAIR_PARTS
+from sync.limits import FRAME_BYTES, PAIR_FORKS, PAIR_MESSAGE_BYTES, PAIR_PARTS
 from sync.log.entry import SIGNATURE_BYTES, NodeKey, sha256
+from sync.log.fork import EVIDENCE_BYTES
 from sync.wire.frames import FleetId, Hash, Small, Word, Words
 from sync.wire.signed import Signed, check
 
@@ -44,6 +45,10 @@ class Kind(IntEnum):
     JOINED = 6
     REFUSED = 7
     MORE = 8
+
+
+Proved = Annotated[bytes, Meta(min_length=EVIDENCE_BYTES, max_length=EVIDENCE_BYTES)]
+"""`sync.log.fork.Evidence.pack`."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -92,6 +97,8 @@ class Welcome(Message, frozen=True, kw_only=True):
     """Where the first machine takes links."""
     more: Annotated[tuple[Hash, ...], Meta(max_length=PAIR_PARTS)] = ()
     """SHA-256 of the body of each `MORE` that follows, in turn."""
+    forks: Annotated[tuple[Proved, ...], Meta(max_length=PAIR_FORKS)] = ()
+    """Evidence of the forks beyond which some of the statements stand."""
 
 
 class Refusal(Message, frozen=True, kw_only=True):

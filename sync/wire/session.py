@@ -249,7 +249,7 @@ class Session:
 
         def compare() -> list[Action]:
             self._held.moved(vector)
-            self._held.testified(testimony)
+            self._held.testified(testimony, whole=True)
             return self._pulling.wants(now)
 
         return self._when_open(compare, now)

@@ -46,7 +46,7 @@ async def fill(viewer: Viewer, node: RunningNode) -> list[str]:
     return [ask["id"] for ask in asks]
 
 
-PLACES = ("", "#agents", "#rules", "#machines", "#places", "#privacy")
+PLACES = ("", "#agents", "#rules", "#machines", "#places", "#privacy", "#audit")
 
 
 @pytest.mark.parametrize("width", [360, 768])
@@ -89,6 +89,8 @@ async def go(viewer: Viewer, hash_: str) -> None:
         await viewer.page.locator(".machine").first.wait_for()
     elif hash_ == "#privacy":
         await viewer.page.locator(".way").first.wait_for()
+    elif hash_ == "#audit":
+        await viewer.page.locator("audit-line").first.wait_for()
 
 
 @pytest.mark.npm

@@ -12,7 +12,15 @@ import pytest
 
 from sync.decide.visible import visible
 from tests.machine import ROOT, node_packages
-from web import account_views, call_views, people_views, views
+from web import (
+    account_views,
+    audit_views,
+    call_views,
+    card_views,
+    people_views,
+    rules_views,
+    views,
+)
 
 STATIC = ROOT / "web" / "static"
 MODULES = sorted(STATIC.glob("*.js"))
@@ -82,6 +90,13 @@ def properties(name: str) -> set[str]:
     return set(re.findall(r"(\w+):", short.group(1)))
 
 
+AUDIT = [
+    view
+    for name, view in vars(audit_views).items()
+    if name.startswith("Audit") and name != "AuditView"
+]
+
+
 @pytest.mark.parametrize(
     "view",
     [
@@ -90,7 +105,10 @@ def properties(name: str) -> set[str]:
             *vars(views).values(),
             *vars(people_views).values(),
             *vars(account_views).values(),
+            *AUDIT,
+            *vars(rules_views).values(),
             call_views.FileView,
+            card_views.Told,
         )
         if view is not account_views.WordTaken  # operators' alone
         if isinstance(view, type) and issubclass(view, msgspec.Struct) and view is not views.View

@@ -120,6 +120,7 @@ async def consents(bob: Viewer) -> None:
         view = await reply.json()
         (me,) = [one for one in view["people"] if one["you"]]
         asked = {"machine": STUDIO, "person": me["id"], "name": "Bob", "by": "Ann", "at": 1}
+        me["machines"].append(STUDIO)
         view["consents"] = [] if said else [{**asked, "yours": True}]
         await route.fulfill(response=reply, json=view)
 
@@ -134,6 +135,7 @@ async def consents(bob: Viewer) -> None:
     for path, handler in laid.items():
         await page.route(path, handler)
     await page.reload()
+    await expect(page.locator(".elsewhere")).to_contain_text("signed in on studio as well")
     notice = page.locator(".notice", has_text="Ann says that studio is a machine of yours.")
     await notice.get_by_role("link").click()
     await page.get_by_role("button", name="It is mine: studio").wait_for()

@@ -83,10 +83,10 @@ async def test_wrong_and_right_passphrase(open_page: OpenPage, running_node: Run
     await asyncio.to_thread(lambda: running_node.person().state())
     viewer = await open_page(signed_in=False)
     page = viewer.page
-    await page.get_by_label("Passphrase").fill("not this one")
+    await page.get_by_role("textbox", name="Passphrase").fill("not this one")
     await page.keyboard.press("Enter")
     await expect(page.locator(".failure:not([hidden])")).to_be_visible()
-    await page.get_by_label("Passphrase").fill(PASSPHRASE)
+    await page.get_by_role("textbox", name="Passphrase").fill(PASSPHRASE)
     await page.keyboard.press("Enter")
     await page.locator("#views:not([hidden])").wait_for()
 
@@ -152,7 +152,7 @@ async def test_notices_are_back_after_signing_in_again(open_page: OpenPage) -> N
     await expect(notices).to_contain_text("wants to sign in as you")
     await page.get_by_role("button", name="Sign out here").click()
     await expect(notices).to_be_empty()
-    await page.locator("#entry").get_by_label("Passphrase").fill(PASSPHRASE)
+    await page.locator("#entry").get_by_role("textbox", name="Passphrase").fill(PASSPHRASE)
     await page.keyboard.press("Enter")
     await page.locator("#views:not([hidden])").wait_for()
     await expect(notices).to_contain_text("wants to sign in as you")

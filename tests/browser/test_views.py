@@ -34,7 +34,6 @@ async def test_rules_are_checked_and_put_into_force(
     await page.reload()
     await expect(editor).to_have_value(BAD)
     await editor.fill(GOOD)
-    await page.get_by_role("button", name="Check").click()
     await page.get_by_text("These rules can be put into force.").wait_for()
     await page.get_by_role("button", name="Put into force").click()
     await page.get_by_text("In force.", exact=True).wait_for()
@@ -51,10 +50,16 @@ async def test_rules_that_changed_meanwhile_are_not_replaced_unseen(
     await page.get_by_label("Rules (TOML)").fill(GOOD)
     running_node.rules(running_node.person(), GOOD.replace("ask", "deny"), name="other")
     await page.get_by_text("Other rules have come into force").wait_for()
+    await expect(page.locator(".rules-changes")).to_contain_text('-action = "deny"')
     await page.get_by_role("button", name="Put into force").click()
     await expect(page.locator(".editor .failure")).to_be_visible()
     assert running_node.person().ok("GET", "/api/rules")["rules"]["name"] == "other"
     await expect(page.get_by_label("Rules (TOML)")).to_have_value(GOOD)
+    # What it would change in them was on the screen: whoever means it goes on.
+    await page.get_by_role("button", name="Replace them").click()
+    await page.get_by_role("button", name="Put into force").click()
+    await page.get_by_text("In force.", exact=True).wait_for()
+    assert running_node.person().ok("GET", "/api/rules")["rules"]["source"] == GOOD
 
 
 async def test_sessions_say_who_does_what_and_whether_a_gate_holds(

@@ -185,6 +185,8 @@ def agent_calls(ask: str) -> list[tuple[str, dict[str, Any]]]:
         ("hand", {}),
         ("ack", {"ids": [ask]}),
         ("ack", {"ids": ["m1"]}),
+        ("board_upsert", {"title": ask, "rows": [{"label": "allowed by Ann", "status": "done"}]}),
+        ("board_archive", {"title": ask}),
     ]
 
 

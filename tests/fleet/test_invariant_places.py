@@ -39,8 +39,10 @@ ALLOW_ALL = '[[rule]]\nname = "all"\ntool = "*"\naction = "allow"\n'
 PUSH = {"command": "git push"}
 READING = {
     *("flag", "await_answer", "pending", "claim", "resolve", "withdraw", "status", "whoami"),
+    *("send", "inbox", "ack"),
+    *("board_upsert", "board_row", "board_advance", "board_get", "board_archive"),
 }
-"""All tools of an agent: they ask, wait, and report."""
+"""All tools of an agent: they ask, wait, report, and write to each other."""
 
 
 def on_accounts(folder: Path) -> tuple[tuple[str, ...], ...]:
@@ -94,12 +96,12 @@ def test_no_command_answers_or_grants_without_a_terminal(
         ("answer", ask, "--deny"),
         ("answer", ask, "--take-back"),
         ("rules", "apply", str(file)),
+        ("rules", "propose", ask, "--allow"),
         *on_accounts(tmp_path),
         ("sessions", "list"),
         ("sessions", "end", "--others"),
         ("backup", str(tmp_path / "copy")),
         ("backup", str(tmp_path / "copy"), "--no-passphrase", "--json"),
-        ("restore", str(file)),
         ("restore", str(file), "--replace", "--json"),
         ("node", "pair", "--json"),
         ("node", "pair", "K7QF-9M2D-XW4T-H", "--yes"),

@@ -30,6 +30,9 @@ def main() -> int:
     parser.add_argument(
         "--proven", action="store_true", help="each planted fault, from the seed that found it last"
     )
+    parser.add_argument(
+        "--fates", action="store_true", help="every world has a removal, and half of them a copy"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object for each seed")
     parser.add_argument("--counts", action="store_true", help="print what ran, and how often")
     options = parser.parse_args()
@@ -97,8 +100,11 @@ def show(result: "Result", options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run seeds and print what came of them."""
+    from tests.sim import chaos
     from tests.sim.runner import Runner, total, workshop
 
+    if options.fates:
+        chaos.RARE.update(chaos.FATES)
     seeds = range(options.first, options.first + options.seeds)
     if options.seed is not None:
         seeds = range(options.seed, options.seed + 1)

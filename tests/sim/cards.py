@@ -69,7 +69,7 @@ class Truth:
         self.world = world
         self.asked = asked
         self.home = asked.author
-        finals = [one for one in log.of(EntryType.FINAL, ask) if one.author == self.home]
+        finals = log.applied(ask, self.home)
         self.final = finals[0] if finals else None
         given = [one for one in log.of(EntryType.HANDOVER, ask) if one.author == self.home]
         self.given = given[-1] if given else None

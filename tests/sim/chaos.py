@@ -23,7 +23,8 @@ STOPS = ("vote", "rule", "hand_over", "gate_hand_over", "gate", "flag", "receive
 """Jobs at whose commit a machine is killed; "": at any."""
 RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
 """What happens once in a world, if at all, and how often it does."""
-
+FATES = {"clone": 0.5, "remove": 1.0, "lose": 0.0}
+"""The same where a removal and a copy are to meet."""
 GOVERNED = 0.3
 """How often roles or accounts change besides whatever else happens."""
 
@@ -347,12 +348,16 @@ class Chaos:
         world.staff(twin)
 
     def _only(self, fate: str) -> None:
-        """One world has one of these: what an owner states in one of two histories counts
-        where it is known, and most machines never hear of it (docs/reliability.md).
+        """One world has one of these, but for a removal and a copy: what an owner states in
+        either of two histories counts everywhere. What a lost machine knew alone does not.
         """
-        if self.world.fate is not None or (fate == "copy" and self.world.governed):
+        fates = self.world.fates
+        together = {fate, *fates} == {"remove", "copy"} and len(fates) == 1
+        if (fates and not together) or (fate == "copy" and self.world.governed):
             raise Gone
-        self.world.fate = fate
+        fates.add(fate)
+        if together:
+            self.world.sometimes("removed and copied in one world")
 
     def _seen_to_be_copied(self, home: Path) -> None:
         """An image of a whole disk looks like the disk; a copied folder does not."""

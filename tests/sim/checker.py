@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections import Counter, defaultdict
+from collections.abc import Collection
 
-from node.store import exchange
+from node.store import derive, exchange, testimony
 from node.store.connection import open_reader
 from node.store.rebuild import compare
 from sync.log.kinds import EntryType
@@ -26,6 +27,8 @@ SAME = {
     "speaks_for": "SELECT * FROM speaks_for ORDER BY node, person",
 }
 """What every machine derives alike."""
+OF_THE_FLEET = ("node", "person", "speaks_for")
+"""What also those derive alike who hold different histories of some machine."""
 WEEK_MS = 6 * 86_400_000
 """Nearly a week: what was kept for so long was kept while its home was away."""
 
@@ -37,20 +40,24 @@ def members(world: World) -> list[Machine]:
     ]
 
 
-def vectors(world: World) -> list[dict[tuple[bytes, int], object]]:
-    """How far each of them holds everything."""
-    found = []
+def vectors(world: World) -> list[dict[tuple[bytes, int | str], object]]:
+    """How far each of them holds everything, and what it keeps of what was stated beyond forks."""
+    found: list[dict[tuple[bytes, int | str], object]] = []
     for machine in members(world):
         store = open_reader(machine.home)
-        found.append(dict(exchange.vector(store)))
+        held: dict[tuple[bytes, int | str], object] = {}
+        held.update(exchange.vector(store).items())
+        said = testimony.said(store, derive.fleet_of(store))
+        held.update(((author, "stated"), kept) for author, kept in said.items())
+        found.append(held)
         store.close()
-    return found  # type: ignore[return-value]
+    return found
 
 
 def odd(world: World) -> str:
     """Say how their logs differ."""
     held = vectors(world)
-    places = sorted({place for one in held for place in one})
+    places = sorted({place for one in held for place in one}, key=str)
     said = [
         f"{node_name(place[0])[:4]}/{place[1]}: "
         + " ".join(
@@ -64,6 +71,8 @@ def odd(world: World) -> str:
 
 
 def _head(head: object) -> str:
+    if isinstance(head, frozenset):
+        return str(sorted(one.hex()[:6] for _, _, one in head))
     return "-" if head is None else f"{head.seq}:{head.hash.hex()[:6]}"  # type: ignore[attr-defined]
 
 
@@ -77,10 +86,10 @@ class Checker:
         self.logs = {one.name: log_of(one) for one in world.machines.values()}
         self.forks = self._forks()
 
-    def _forks(self) -> set[str]:
+    def _forks(self, *, without: Collection[str] = ()) -> set[str]:
         """The authors who said two things under one number, wherever that is known."""
         said: dict[tuple[bytes, int, int], set[bytes]] = defaultdict(set)
-        for log in self.logs.values():
+        for log in (log for name, log in self.logs.items() if name not in without):
             for place, entry_hash in log.places.items():
                 said[place].add(entry_hash)
         return {node_name(author) for (author, _, _), found in said.items() if len(found) > 1}
@@ -92,6 +101,8 @@ class Checker:
         for machine in self.members:
             self.lives(machine.name, self.logs[machine.name])
             cards.check(self.world, machine)
+            if self.logs[machine.name].waiting:
+                self.wrong(f"{machine.name} still waits for statements that some final names")
         # Where nobody forked, all derived the same: one stands for them.
         for machine in self.members if self.forks else self.members[:1]:
             for finding in compare(machine.home)[:2]:
@@ -103,7 +114,9 @@ class Checker:
 
     def evident(self) -> None:
         """A fork is known to everybody."""
-        for author in self.forks:
+        gone = {self.world.template.ids[name] for name in self.world.removed}
+        # Nothing is taken of who was removed, or told by it: nobody need learn of such a fork.
+        for author in self._forks(without=self.world.removed) - gone:
             knowing = [name for name, log in self.logs.items() if author in log.forked]
             self.world.sometimes("fork seen" if knowing else "fork not seen")
             for machine in self.members:
@@ -120,13 +133,11 @@ class Checker:
 
     def equal(self, *, late: bool) -> None:
         """Every member derives the same tables."""
-        if self.forks:
-            return
         first: dict[str, list[tuple[object, ...]]] = {}
         for machine in self.members:
             store = open_reader(machine.home)
             for table, sql in SAME.items():
-                if table == "mark" and not late:
+                if (table == "mark" and not late) or (self.forks and table not in OF_THE_FLEET):
                     continue
                 rows = self._rows(store, sql)
                 known = first.setdefault(table, rows)
@@ -246,6 +257,12 @@ class Checker:
     def counts(self) -> None:
         """Count the rare paths that this log shows."""
         sometimes = self.world.sometimes
+        for machine in self.members:
+            store = open_reader(machine.home)
+            told = "SELECT 1 FROM testimony WHERE hash NOT IN (SELECT hash FROM entry) LIMIT 1"
+            if store.execute(told).fetchone():
+                sometimes("stated in the other history")
+            store.close()
         log = self.logs["desk"]
         votes = {one.hash: one for one in log.of(EntryType.VOTE)}
         for one in log.of(EntryType.RULING):

@@ -47,7 +47,7 @@ class Government:
     def _desk(self) -> Machine:
         """The owner's machine. What is stated in one of two histories is another matter."""
         desk = self.world.machines["desk"]
-        if not desk.up or self.world.fate == "copy":
+        if not desk.up or "copy" in self.world.fates:
             raise Gone
         self.world.governed = True
         return desk

@@ -84,11 +84,13 @@ class Log:
                     )
                 )
         self.forked = {node_name(author) for (author,) in store.execute("SELECT author FROM fork")}
-        self.removed = dict(_removed(line) for line in self.lines if line.type == EntryType.REMOVED)
+        self.removed = _removals(store)
         (own,) = store.execute("SELECT value FROM local WHERE name = 'node'").fetchone()
         self.on_hold = (
             store.execute("SELECT 1 FROM local WHERE name = 'hold'").fetchone() is not None
         )
+        self.waiting = {one for (one,) in store.execute("SELECT hash FROM unproven")}
+        """Finals, and what follows them, that name statements which are not here yet."""
         self.own_end = node_name(own) in self.removed
         self.removed.pop(node_name(own), None)  # what it said itself always counts there
         self.counting = [line for line in self.lines if self._counts(line)]
@@ -110,6 +112,14 @@ class Log:
         """The entries of a type that count, oldest first; with `ask`, those about it."""
         return self._of.get((kind, ask), [])
 
+    def applied(self, ask: str, home: str) -> list[Line]:
+        """The finals of an ask by its home that wait for nothing."""
+        return [
+            one
+            for one in self.of(EntryType.FINAL, ask)
+            if one.author == home and one.hash not in self.waiting
+        ]
+
 
 def _title(kind: int, text: bytes | None) -> str:
     if kind not in (EntryType.ASK, EntryType.NOTE) or text is None:
@@ -117,8 +127,15 @@ def _title(kind: int, text: bytes | None) -> str:
     return str(msgspec.json.decode(text[16:])["title"])
 
 
-def _removed(line: Line) -> tuple[str, dict[int, int]]:
-    return node_name(line.facts.node), {cut.log: cut.seq for cut in line.facts.cut}
+def _removals(store: sqlite3.Connection) -> dict[str, dict[int, int]]:
+    """Who was removed, with what of each log counts: from whichever history it is."""
+    stated = store.execute(
+        "SELECT facts FROM entry WHERE type = ?1 AND type < 16"
+        " UNION SELECT facts FROM testimony WHERE type = ?1",
+        (EntryType.REMOVED.value,),
+    )
+    found = [read(RemovedFacts, facts) for (facts,) in stated]
+    return {node_name(one.node): {cut.log: cut.seq for cut in one.cut} for one in found}
 
 
 def log_of(machine: Machine) -> Log:

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 from msgspec.structs import replace
 
 from node.fleet.ledger import StoreLedger
-from node.store import derive, exchange, projection
+from node.store import derive, exchange, projection, receive
 from node.store.transaction import Identity
 from node.store.writer import Writer
 from sync.decide.ask import AskState, Kind, Step, advance
@@ -24,6 +25,7 @@ from sync.log.facts import HandoverFacts
 from sync.log.kinds import EntryType
 from sync.log.vector import Wanted
 from sync.net.ledger import Kept
+from tests.sim import chaos
 from tests.sim.planted_people import PEOPLE, Patch
 from tests.sim.planted_people import put as _put
 
@@ -153,6 +155,13 @@ def _cut_ignored(stack: ExitStack) -> None:
     _put(stack, "node.store.derive._within", lambda *_args: True)
 
 
+def _one_history(stack: ExitStack) -> None:
+    """What was stated in the other history of a machine is not kept. Worlds have both fates."""
+    real = receive.attest
+    stack.enter_context(mock.patch.dict(chaos.RARE, chaos.FATES))
+    _put(stack, "node.store.receive.attest", lambda transaction, _told: real(transaction, ()))
+
+
 PLANTS: dict[str, Patch] = {
     **PEOPLE,
     "no compare-and-swap": _no_swap,
@@ -165,6 +174,7 @@ PLANTS: dict[str, Patch] = {
     "relay skips entries": _relay_skips,
     "retry asks again": _asked_again,
     "cut ignored": _cut_ignored,
+    "other history not kept": _one_history,
 }
 
 FOUND: dict[str, int] = {
@@ -186,6 +196,7 @@ FOUND: dict[str, int] = {
     "relay skips entries": 1,
     "retry asks again": 15,
     "cut ignored": 105,
+    "other history not kept": 7,
 }
 """A seed that found each; where it does so no more, the search begins anew."""
 

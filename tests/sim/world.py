@@ -61,7 +61,7 @@ class World(Hosting):
         """Names of machines that the owner removed."""
         self.governed = False
         """Whether the owner said anything of persons or accounts."""
-        self.fate: str | None = None
+        self.fates: set[str] = set()
         """Which of the faults that no machine comes back from as it was."""
         self.lost: set[str] = set()
         """Names of machines that broke for good."""

@@ -29,10 +29,15 @@ ALONE = {
     "leave": ((403, "not_allowed"), "in no fleet with others"),
     "rejoin": ((409, "conflict"), "history is whole"),
     "write_message": ((404, "not_found"), "No agent 'codex'"),
+    "redact_message": ((400, "invalid"), "not a message's id"),
     "propose_rule": ((400, "invalid"), "about no call"),
     "go_on": ((409, "conflict"), "not on hold"),
 }
 """What a machine that is alone refuses its own person, and why."""
+
+
+PROJECT = "example.org/team/app"
+"""In which the agents of these tests work."""
 
 
 class Scene:
@@ -45,6 +50,8 @@ class Scene:
         self.ended.ok("DELETE", "/api/sessions/mine")
         self.ask = node.flag(kind="question", title="Which one?")["id"]
         self.note = node.flag(kind="note", title="Read me")["id"]
+        words = {"to": ["claude"], "body": "The schema is merged."}
+        self.message = node.agent("send", words)["id"]
         self.wish = Person(node.web_port).ok("POST", "/api/sign-ins")
         node.rules(self.person, '[[rule]]\nname = "r"\ntool = "Bash"\naction = "ask"\n')
 
@@ -54,6 +61,7 @@ class Scene:
 
     def target(self, route: Route) -> str:
         thing = self.ask if route.path.startswith("/api/asks") else self.wish["id"]
+        thing = self.message if route.path.startswith("/api/messages") else thing
         thing = self.note if route.name == "mark" else thing
         thing = "6b" * 32 if route.name == "remove_operator" else thing
         thing = self.version() if route.name == "rules_version" else thing
@@ -73,6 +81,8 @@ class Scene:
         """A body that would be carried out for the person."""
         fitting = {
             "redact": {"confirm": self.ask},
+            "write_message": {"project": PROJECT, "to": ["claude"], "body": "Use 8000."},
+            "redact_message": {"confirm": self.message},
             "vote": {"decision": "answer", "seen": self.person.ask(self.ask)["seen"], "text": "x"},
             "approve_sign_in": {"digits": self.wish["digits"]},
             "collect_sign_in": {"digits": self.wish["digits"]},

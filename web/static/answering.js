@@ -5,7 +5,6 @@
 
 import { OWN_WORDS } from "./question-form.js";
 import { Refusal, Unreachable, wire } from "./wire.js";
-import { closedAs } from "./words.js";
 
 /** How long a reply may wait for the home's ruling; a home that is away makes none. */
 const WAIT_S = 5;
@@ -16,7 +15,7 @@ export const RULINGS = {
   late: "Your answer does not count: it came after the deadline.",
   stale: "Your answer does not count: the ask had changed since it was shown.",
   not_allowed: "Your answer does not count: you may not answer this.",
-  on_hold: "Your answer does not count: the account was on hold when it arrived.",
+  on_hold: "Your answer does not count: no answer of the account counted when it arrived.",
 };
 
 /** What an answer can come to that a person need not think of again. */
@@ -103,8 +102,7 @@ export class Answering {
   failure(error) {
     if (error instanceof Refusal) {
       if (error.status === 401) this.signedOut();
-      const how = error.final ? ` ${closedAs(error.final)}` : "";
-      return { sentence: `Not counted: ${error.message}${how}`, hint: error.hint, final: error.final };
+      return { sentence: `Not counted: ${error.message}`, hint: error.hint, final: error.final };
     }
     if (error instanceof Unreachable) {
       return {

@@ -5,6 +5,7 @@
 /** @import { Answering } from "./answering.js" */
 /** @typedef {{inbox: Inbox, drafts: Drafts, answering: Answering}} Context */
 
+import { AlwaysLikeThis } from "./always-like-this.js";
 import { AskAnswer } from "./ask-answer.js";
 import { AskHead } from "./ask-head.js";
 import { callView } from "./call-view.js";
@@ -43,6 +44,8 @@ export class AskDetail extends HTMLElement {
     this.question = null;
     /** @type {EraseText | null} */
     this.erase = null;
+    /** @type {AlwaysLikeThis | null} */
+    this.always = null;
     /** @type {HTMLButtonElement | null} */
     this.needless = null;
   }
@@ -63,6 +66,7 @@ export class AskDetail extends HTMLElement {
       button("Discard", "quiet", () => this.discard()),
     );
     this.erase = new EraseText(ask, context.inbox);
+    this.always = new AlwaysLikeThis(ask, context.inbox, context.drafts);
     this.needless = button("Needn't have asked", "quiet", () => this.markNeedless());
     this.body.append(
       this.head.element,
@@ -73,6 +77,7 @@ export class AskDetail extends HTMLElement {
       this.unsent,
       this.history,
       make("p", {}, this.needless),
+      this.always.element,
       this.erase.element,
     );
     this.append(this.body, this.answer);
@@ -94,6 +99,7 @@ export class AskDetail extends HTMLElement {
     this.showFailure();
     this.showUnsent(ask);
     this.erase?.update(ask);
+    this.always?.update(ask);
     this.showNeedless(ask);
     if (this.stale(ask) || before?.card.state !== ask.card.state) void this.load();
     this.answer.update(ask, this.readiness(ask));

@@ -6,7 +6,7 @@ import { icon, make, setAttribute, setText, show } from "./elements.js";
 import { needsMe } from "./inbox.js";
 import { ago, left, moment } from "./time.js";
 import { showText, visibleText } from "./visible.js";
-import { KINDS, told } from "./words.js";
+import { hushWords, KINDS, told } from "./words.js";
 
 /** A deadline nearer than this stands out. */
 const SOON_MS = 15 * 60_000;
@@ -28,6 +28,7 @@ export class AskRow extends HTMLElement {
     this.agent = make("span", { class: "row-agent" });
     this.place = make("span", { class: "row-place" });
     this.limit = make("span", { class: "row-limit" });
+    this.hush = make("span", { class: "row-hush dim" });
     this.draft = make("span", { class: "row-draft", text: "unsent draft" });
   }
 
@@ -37,7 +38,7 @@ export class AskRow extends HTMLElement {
     this.link.append(
       make("span", { class: "row-head" }, this.kindIcon, this.kindName, this.titleText),
       this.call,
-      make("span", { class: "row-meta" }, this.mark.element, this.draft, this.limit, this.age),
+      make("span", { class: "row-meta" }, this.mark.element, this.draft, this.hush, this.limit, this.age),
       make("span", { class: "row-who" }, this.agent, this.place),
     );
     this.append(this.pick, this.link);
@@ -88,6 +89,9 @@ export class AskRow extends HTMLElement {
     setText(this.age, ago(since, now));
     setAttribute(this.age, "datetime", new Date(since).toISOString());
     setAttribute(this.age, "title", moment(since));
+    const hushed = hushWords(ask, now);
+    setText(this.hush, hushed);
+    show(this.hush, hushed !== "");
     const limited = ask.card.open && ask.deadline !== null && ask.deadline > now;
     show(this.limit, limited);
     if (!limited || ask.deadline === null) return;

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import * as T from "./types.js" */
-/** @typedef {{word: string, tone: T.Tone}} Badge */
+/** @import { Badge } from "./types.js" */
 
 import { ago, length } from "./time.js";
 

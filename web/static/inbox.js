@@ -241,6 +241,12 @@ export function needsMe(ask, now) {
   return ask.card.open && ask.card.needs_me && !overdue(ask, now);
 }
 
+/** What was decided and may still go on: nobody has it yet. @type {ReadonlySet<T.CardView["state"]>} */
+const UNDER_WAY = new Set([
+  "not_picked_up", "answered_here", "answered_elsewhere", "unclear", "taking_back",
+  "on_hold", "account_on_hold", "suspended",
+]);
+
 /**
  * The group an ask is listed in.
  * @param {T.AskView} ask @param {Inbox} inbox @returns {Group}
@@ -252,11 +258,7 @@ export function groupOf(ask, inbox) {
   const { state, since } = ask.card;
   const underWay =
     ask.card.open ||
-    state === "not_picked_up" ||
-    state === "answered_here" ||
-    state === "answered_elsewhere" ||
-    state === "unclear" ||
-    state === "taking_back" ||
+    UNDER_WAY.has(state) ||
     (state === "handed" && ask.final?.outcome === "allowed") ||
     ((state === "outcome_unknown" || state === "not_seen") && inbox.now() - since < UNKNOWN_MS);
   return underWay ? "waiting" : shut;

@@ -19,11 +19,12 @@ const HELP = /** @type {const} */ ([
   ["Ctrl+Enter", "Send the answer, while writing it"],
   ["g then i, a, r", "Inbox, Agents, Rules"],
   ["g then m, p, w", "Machines, Places, what leaves this machine"],
+  ["g then u", "Audit"],
   ["?", "This list"],
 ]);
 
 /** @type {Record<string, string>} */
-const VIEWS = { i: "#inbox", a: "#agents", r: "#rules", m: "#machines", p: "#places", w: "#privacy" };
+const VIEWS = { i: "#inbox", a: "#agents", r: "#rules", m: "#machines", p: "#places", w: "#privacy", u: "#audit" };
 
 /** The keyboard. Single keys are inert while typing, and can be switched off. */
 export class Keys {

@@ -3,6 +3,7 @@
 
 import { AgentsView } from "./agents-view.js";
 import { Answering } from "./answering.js";
+import { AuditView } from "./audit-view.js";
 import { Badge } from "./badge.js";
 import { Drafts } from "./drafts.js";
 import { byId, setAttribute, setText, show } from "./elements.js";
@@ -52,6 +53,7 @@ export class Page {
     });
     this.people = new PeopleView(this.inbox, signedOut);
     this.privacy = new PrivacyView();
+    this.audit = new AuditView();
     this.badge = new Badge();
     this.notices = new Notices(this.inbox);
     this.keys = new Keys(this.inboxView);
@@ -63,6 +65,7 @@ export class Page {
       machines: this.machines.element,
       places: this.places.element,
       privacy: this.privacy.element,
+      audit: this.audit.element,
     };
     byId("views").replaceChildren(...Object.values(this.views));
     this.version = state.node.version;
@@ -204,13 +207,17 @@ export class Page {
       show(element, name === view);
       const tab = UNDER[name] === undefined ? byId(`tab-${name}`) : null;
       const current = name === view || name === UNDER[view];
-      if (tab !== null) setAttribute(tab, "aria-current", current ? "page" : null);
+      if (tab === null) continue;
+      setAttribute(tab, "aria-current", current ? "page" : null);
+      // A narrow bar has no room for all of them.
+      if (current) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     if (view === "agents") void this.agents.report();
     if (view === "people") void this.people.load();
     if (view === "places") void this.places.load();
     if (view === "machines") void this.machines.load();
     if (view === "privacy") void this.privacy.load();
+    if (view === "audit") void this.audit.load();
     if (view === "inbox") void this.inboxView.open(ask === undefined ? null : decodeURIComponent(ask));
     this.painter.request();
   }

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import * as P from "./people-types.js" */
-/** @import { Badge } from "./words.js" */
+/** @import { Badge } from "./types.js" */
 
 /** What each role may do, as whoever gives it reads it. @type {Record<string, string>} */
 export const ROLES = {

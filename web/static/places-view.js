@@ -81,6 +81,8 @@ export class PlacesView {
     this.others = button("End all others", "plain", () =>
       void this.act(async () => void (await wire.endOtherSessions())),
     );
+    this.elsewhere = make("p", { class: "dim elsewhere" });
+    show(this.elsewhere, false);
     show(this.error, false);
     this.element = make(
       "div",
@@ -92,9 +94,10 @@ export class PlacesView {
       make("h2", { text: "New places waiting to sign in" }),
       this.noWish,
       this.waiting,
-      make("h2", { text: "Signed in" }),
+      make("h2", { text: "Signed in on this machine" }),
       this.list,
       this.others,
+      this.elsewhere,
       passphrasePart(),
     );
   }
@@ -113,6 +116,7 @@ export class PlacesView {
       ]);
       this.showSessions(sessions);
       this.showWishes(wishes, people);
+      this.showElsewhere(people);
       show(this.error, false);
     } catch (error) {
       if (error instanceof Refusal && error.status === 401) this.signedOut();
@@ -143,6 +147,22 @@ export class PlacesView {
     });
     this.list.replaceChildren(...items);
     show(this.others, sessions.length > 1);
+  }
+
+  /** Sessions of other machines are not known here. @param {P.PersonRow[]} people */
+  showElsewhere(people) {
+    const here = this.inbox.node?.machine.id;
+    const mine = people.find((one) => one.you)?.machines.filter((one) => one.id !== here) ?? [];
+    show(this.elsewhere, mine.length > 0);
+    if (mine.length === 0) return;
+    const names = mine.map((one) => visibleText(one.name)).join(", ");
+    this.elsewhere.replaceChildren(
+      `A session is ended on the machine where it lives. You may be signed in on ${names} as well: open askmesh there and look under Places, or type there: `,
+      make("code", { text: "askmesh sessions end --others" }),
+      ". A machine that is lost is removed under ",
+      make("a", { text: "Machines", set: { href: "#machines" } }),
+      "; the recovery words end every session everywhere.",
+    );
   }
 
   /** @param {T.SessionRow} session */

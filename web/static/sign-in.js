@@ -78,7 +78,7 @@ function recoveryPart(done) {
     done(await wire.signInRecovery(text));
   });
   form.add(
-    make("p", { text: "This ends every other session and withdraws all open approvals." }),
+    make("p", { text: "This ends every other session and withdraws all open approvals, on every machine of the fleet. It works on a machine of an owner." }),
     make("p", { class: "form-field" }, make("label", { text: "Recovery words", set: { for: words.id } }), words),
   );
   return make("details", { class: "fold" }, make("summary", { text: "With the recovery words" }), form.element);

@@ -5,12 +5,6 @@
  *
  * @typedef {"question" | "approval" | "note" | "done"} Kind
  * @typedef {"deny" | "allow" | "answer" | "decline" | "take_back"} Action
- * @typedef {"posted" | "waiting" | "sending" | "counted" | "restricted"
- *   | "deadline_passed" | "answered_here" | "answered_elsewhere" | "lost"
- *   | "not_picked_up" | "expired" | "withdrawn" | "handed" | "done"
- *   | "outcome_unknown" | "taken_back" | "void" | "away" | "kept"
- *   | "taking_back" | "machine_removed" | "must_rejoin" | "not_seen"
- *   | "unclear" | "on_hold" | "account_on_hold" | "suspended" | "disputed"} CardState
  * @typedef {"allowed" | "denied" | "answered" | "declined" | "expired"
  *   | "withdrawn"} Outcome
  *
@@ -20,20 +14,10 @@
  * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean,
  *   hidden: number, hidden_note: string}} CallSummary
  *
- * @typedef {"act" | "wait" | "good" | "bad" | "warn" | "quiet"} Tone
- * @typedef {{sentence: string, sign: string, word: string, tone: Tone, spoken: string}} Told
- * @typedef {object} CardOnly
- * @property {CardState} state
- * @property {Action[]} actions
- * @property {boolean} open
- * @property {boolean} needs_me
- * @property {number} since
- * @property {string | null} by
- * @property {string | null} where
- * @property {"called" | "escalated" | "not_subscribed" | "muted" | "quiet"} attention
- * @property {number | null} attention_until
- * @property {Told | null} late
- * @typedef {Told & CardOnly} CardView
+ * @typedef {import("./card-types.js").CardView} CardView
+ * @typedef {import("./card-types.js").Told} Told
+ * @typedef {import("./card-types.js").Tone} Tone
+ * @typedef {import("./card-types.js").Badge} Badge
  *
  * @typedef {object} FinalView
  * @property {Outcome} outcome
@@ -183,6 +167,8 @@
  * @property {string} applied_by
  * @property {number} count
  * @property {string} source
+ * @property {string} machine
+ * @property {import("./rules-types.js").RulesSibling[]} siblings
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts
  * @typedef {{n: number, now: number, trouble?: string}} Beat
@@ -231,7 +217,7 @@
  * @typedef {object} Change
  * @property {number} n
  * @property {number} now
- * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message"} topic
+ * @property {"ask" | "session" | "rules" | "people" | "node" | "fleet" | "attention" | "message" | "board"} topic
  * @property {string} ref
  * @property {FleetView | null} fleet
  * @property {AskView | null} ask
@@ -266,8 +252,6 @@
  * @property {string} where
  * @property {string} machine
  * @property {"waiting" | "approved" | "refused" | "expired"} state
- *
- * @typedef {{line: number, reason: string, fix: string}} RuleProblem
  *
  * @typedef {object} Hello
  * @property {string} store_id

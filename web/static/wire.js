@@ -1,6 +1,8 @@
 // @ts-check
 /** @import * as T from "./types.js" */
+/** @import * as R from "./rules-types.js" */
 /** @import * as S from "./together-types.js" */
+/** @import * as A from "./audit-types.js" */
 /** @import * as P from "./people-types.js" */
 
 const REPLY_MS = 45_000;
@@ -169,11 +171,26 @@ export const wire = {
    * @returns {Promise<T.AttentionView>} */
   setQuiet: (quiet) => call("PUT", "/api/attention/quiet", { quiet }),
 
+  /** @param {A.AuditWanted} wanted @param {string | null} before   `more` of an earlier page
+   * @returns {Promise<A.AuditPage>} */
+  audit: (wanted, before) => {
+    const asked = Object.entries({ ...wanted, ...(before === null ? {} : { before }) });
+    return call("GET", `/api/audit?${new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))}`);
+  },
+
   /** @returns {Promise<{rules: T.RulesView | null}>} */
   rules: () => call("GET", "/api/rules"),
-  /** @param {string} source @returns {Promise<{ok: boolean, errors: T.RuleProblem[]}>} */
+  /** @param {string} source @returns {Promise<R.RulesChecked>} */
   checkRules: (source) => call("POST", "/api/rules/check", { source }),
-  /** @param {string} name @param {string} source @param {string | null} replaces */
+  /** @returns {Promise<R.RulesHistory>} */
+  rulesHistory: () => call("GET", "/api/rules/history"),
+  /** @param {string} version @returns {Promise<R.OneVersion>} */
+  rulesVersion: (version) => call("GET", `/api/rules/history/${encodeURIComponent(version)}`),
+  /** @param {string} id @param {"allow" | "deny"} action @param {number | null} days
+   * @returns {Promise<{proposal: R.Proposal}>} */
+  proposeRule: (id, action, days) => call("POST", `${ask(id)}/rule`, { action, days }),
+  /** @param {string} name @param {string} source @param {string | null} replaces
+   * @returns {Promise<{rules: T.RulesView}>} */
   applyRules: (name, source, replaces) =>
     call("PUT", "/api/rules", { name, source, replaces }),
 

@@ -2,6 +2,7 @@
 /** @import * as T from "./types.js" */
 
 import { overdue } from "./inbox.js";
+import { until } from "./time.js";
 
 /** @type {Record<T.Kind, string>} */
 export const KINDS = {
@@ -42,12 +43,14 @@ export function told(ask, sending, now) {
 }
 
 /**
- * Say how an ask was closed by someone else, for the answer that came later.
- * @param {T.FinalView} final
+ * Say why an open ask does not call the viewer, and until when; nothing where it does.
+ * @param {T.AskView} ask @param {number} now
  */
-export function closedAs(final) {
-  const what = final.label ? `${final.outcome}: “${final.label}”` : final.outcome;
-  const who = final.by ? ` by ${final.by}` : "";
-  const where = final.machine ? ` on ${final.machine}` : "";
-  return `It was ${what}${who}${where}.`;
+export function hushWords(ask, now) {
+  const { attention, attention_until: end, open } = ask.card;
+  if (!open || (end !== null && end <= now)) return "";
+  const lasts = end === null ? "" : ` until ${until(end)}`;
+  if (attention === "muted") return `muted${lasts}`;
+  if (attention === "quiet") return `quiet hours${lasts}`;
+  return attention === "not_subscribed" ? "does not call you" : "";
 }

@@ -5,11 +5,13 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+from node.desk.board_records import Board, Boards, Clash, Row, RowEdit, Written
 from node.desk.message_records import Acknowledged, Inbox, InboxRow, Recipient, Sending, Sent
 from node.desk.protocols import Progress
 from node.desk.requests import Answer, Asker, Flag, Flagged, PendingRow, Whoami
 from sync.errors import NotFound
 
+ROW = Row(label="docs", revision="a1", agent="claude", at=1)
 CODEX = Recipient(agent="codex", machine="m", state="carried", at=1, machine_state="here")
 
 
@@ -160,6 +162,26 @@ class DeskDouble:
     async def ack(self, who: Asker, ids: Sequence[str]) -> Acknowledged:
         self._record("ack", who, "", ids)
         return Acknowledged(acknowledged=list(ids))
+
+    async def board_upsert(
+        self, who: Asker, title: str, rows: Sequence[RowEdit], *, request: str
+    ) -> Written:
+        self._record("board_upsert", who, request, (title, rows))
+        return Written(ok=False, title=title, conflicts=[Clash(label="a", why="No.", row=ROW)])
+
+    async def board_advance(
+        self, who: Asker, title: str, step: RowEdit, *, request: str
+    ) -> Written:
+        self._record("board_advance", who, request, (title, step))
+        return Written(ok=True, title=title, rows=[ROW])
+
+    async def board_get(self, who: Asker, title: str | None) -> Boards:
+        self._record("board_get", who, "", title)
+        return Boards(board=Board(title="Release 4", archived=False, rows=[ROW]))
+
+    async def board_archive(self, who: Asker, title: str, *, archived: bool) -> Board:
+        self._record("board_archive", who, "", (title, archived))
+        return Board(title=title, archived=archived, rows=[])
 
     async def listing(
         self, who: Asker, *, closed: bool, project: str | None

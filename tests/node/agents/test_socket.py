@@ -18,6 +18,7 @@ from node.agents.routes import AgentRoutes
 from node.agents.socket import AgentSocket
 from node.bridge import client
 from node.bridge.client import Refused
+from node.desk.board_records import RowEdit
 from node.desk.message_records import Sending
 from node.limits import AGENT_WAIT_MAX_S, GATE_HOLD_S, INBOX_SHOWN, REQUEST_BYTES
 from sync.errors import StoreFull
@@ -48,6 +49,13 @@ ROUTES: dict[str, tuple[dict[str, Any], object]] = {
     "inbox": ({"sent": True, "thread": "m1"}, (True, "m1", 0.0)),
     "hand": ({"most": 99}, INBOX_SHOWN),
     "ack": ({"ids": ["m1"]}, ["m1"]),
+    "board_upsert": (
+        {"title": "t", "rows": [{"label": "a"}]},
+        ("t", [RowEdit(label="a")]),
+    ),
+    "board_advance": ({"title": "t", "row": {"label": "a"}}, ("t", RowEdit(label="a"))),
+    "board_get": ({"title": "t"}, "t"),
+    "board_archive": ({"title": "t", "archived": False}, ("t", False)),
 }
 
 

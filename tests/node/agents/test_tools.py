@@ -6,7 +6,7 @@ from typing import Any, get_args
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from node.agents import tools_ask, tools_follow, tools_message, tools_self
+from node.agents import tools_ask, tools_board, tools_follow, tools_message, tools_self
 from node.agents.asking import Raised
 from node.agents.texts import say_answer, say_raised
 from node.agents.tools import Tool, ToolCall, Tools
@@ -17,7 +17,9 @@ from node.limits import WAIT_UNKNOWN_HOST_S
 from sync.errors import Invalid, NotFound
 from tests.node.agents.double import DeskDouble, full
 
-TOOLS = Tools(tools_ask.TOOLS, tools_follow.TOOLS, tools_self.TOOLS, tools_message.TOOLS)
+TOOLS = Tools(
+    tools_ask.TOOLS, tools_follow.TOOLS, tools_self.TOOLS, tools_message.TOOLS, tools_board.TOOLS
+)
 WHO = Asker(agent="claude", session="s", project="p", cwd="/")
 GOOD: dict[str, dict[str, Any]] = {
     "flag": {"kind": "question", "title": "Which port?", "options": ["8000", {"label": "9000"}]},
@@ -31,6 +33,11 @@ GOOD: dict[str, dict[str, Any]] = {
     "send": {"to": ["codex"], "body": "The schema is merged.", "subject": "schema"},
     "inbox": {"sent": True, "wait_s": 0},
     "ack": {"ids": ["aaaa-m1"]},
+    "board_upsert": {"title": "Release 4", "rows": [{"label": "docs", "status": "partial"}]},
+    "board_row": {"title": "Release 4", "label": "docs", "revision": "a1", "remove": True},
+    "board_advance": {"title": "Release 4", "label": "docs", "revision": "a1", "note": "n"},
+    "board_get": {"title": "Release 4"},
+    "board_archive": {"title": "Release 4"},
 }
 
 

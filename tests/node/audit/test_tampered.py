@@ -99,6 +99,7 @@ COLUMNS = [
     )),
     *(("vote", name) for name in (
         "hash", "ask", "node", "person", "decision", "choice", "unclear", "seen", "at",
+        "ruling",
     )),
     ("handed", "hash"),
 ]  # fmt: skip

@@ -214,7 +214,7 @@ def test_watch_prints_a_line_for_each_change(signed_in: Command) -> None:
         assert signed_in.run("down").code == 0
         lines, err = watching.communicate(timeout=30)
         objects = [json.loads(line) for line in raw.communicate(timeout=30)[0].splitlines()]
-    assert f"{ask}  note  i Note" in lines
+    assert f"{ask}  note  * Note" in lines
     assert "\x1b" not in lines
     assert (watching.returncode, raw.returncode) == (3, 3)
     assert "askmesh: The node" in err

@@ -2,7 +2,13 @@
 
 from typing import Any
 
+import msgspec
+import pytest
+
 from node.cli.card_text import ask_lines, history_lines, one_line, table_row
+from node.desk.card_view import card_view
+from tests.sync.decide.card_table import NOW as CARDS_AT
+from tests.sync.decide.card_table import ROWS, Row
 
 NOW = 10_000_000
 EVIL = "\x1b[2J\u202e\r\nk7qf-1  approval  forged\x07"
@@ -167,3 +173,12 @@ def test_a_table_row_has_one_cell_for_each_head() -> None:
     assert table_row(an_ask(), NOW) == (
         "k7qf-142", "approval", "! Needs you", "claude", "shop", "2 min", "Run the release script"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_each_card_is_told_in_the_words_of_the_page(row: Row) -> None:
+    card = msgspec.to_builtins(card_view(row.facts, row.viewer, CARDS_AT))
+    ask = an_ask(kind=row.facts.kind.value, card=card)
+    assert table_row(ask, NOW)[2] == f"{row.sign} {row.word}"
+    assert lines(ask)[2] == f"{row.sign} {row.sentence}"
+    assert f"  {row.sign} {row.word}  " in one_line(ask)

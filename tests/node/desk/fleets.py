@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from node.desk import carrying, erasing
+from node.desk import carrying, erasing, recovering
 from node.desk.sight import Sight
 from node.desk.sign_in_far import consent
 from node.store import exchange, receive
@@ -117,6 +117,8 @@ class Fleet:
             assert received.kept.trouble is None, received.kept.trouble
             if received.erased:
                 erasing.close_erased(transaction)
+            if received.members_moved:
+                recovering.hear(transaction)
             if received.mailed:
                 carrying.receive(transaction, anew=received.members_moved)
             taker.answers.arrived(transaction, received.voted)

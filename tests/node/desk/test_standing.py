@@ -1,5 +1,6 @@
 """Accounts on hold over real stores: what is refused where, what is kept, what comes after."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -118,10 +119,26 @@ async def test_a_vote_that_reaches_the_home_on_hold_does_not_count(fleet: Fleet)
     await fleet.meet_all()
     card = (await laptop.view(ask, "bob")).card
     assert (card.state, card.needs_me) == ("away", True)
-    assert "came while the account was on hold; answer again" in card.sentence
+    assert "came while no answer of the account counted; answer again" in card.sentence
     await laptop.vote("bob", ask, "deny")
     await fleet.meet_all()
     assert await desk.stands(ask) == ("closed", "denied")
+
+
+async def test_the_home_refuses_what_the_answering_machine_could_not_know_of(
+    fleet: Fleet,
+) -> None:
+    desk, laptop = fleet["desk"], fleet["laptop"]
+    ask = await desk.ask("approval")
+    await fleet.meet_all()
+    await tell(desk, 1, "on_hold")
+    answering = asyncio.create_task(laptop.vote("bob", ask, "allow", wait_s=20))
+    await laptop.voted(ask)
+    await fleet.meet_all()
+    with pytest.raises(AccountHeld, match="on hold when your answer reached desk") as refused:
+        await answering
+    assert refused.value.status == 403
+    assert await desk.stands(ask) == ("waiting", None)
 
 
 async def test_taking_back_works_on_hold(fleet: Fleet) -> None:

@@ -12,6 +12,7 @@ from node.store.projection import DERIVED
 from node.store.transaction import store
 from sync.log import facts as say
 from sync.log.attention_facts import SubscriptionFacts
+from sync.log.board_facts import Cell
 from sync.log.chain import EMPTY, Head
 from sync.log.entry import Entry
 from sync.log.kinds import EntryType, log_of
@@ -156,6 +157,14 @@ def receipt(status: str, message_id: str, agent: str = "codex") -> Said:
     return Said(EntryType.RECEIPT, facts)
 
 
+def cells(row: str, *fields: str, hlc: int = 7 << 16) -> Said:
+    facts = say.BoardFacts(
+        board="0" * 32, row=row, project="p", fields=list(fields), agent="a", session="s", at=1
+    )
+    text = say.BoardText(title="t", cells=[Cell(field=one, value=str(hlc)) for one in fields])
+    return Said(EntryType.BOARD, facts, text, hlc=hlc)
+
+
 RESOLVED = Said(
     EntryType.RESOLVED,
     say.ResolvedFacts(ask=ASK, token=1, ok=True, at=6),
@@ -224,6 +233,8 @@ VOTES = log(
         message(1, 1),
         receipt("carried", message_name(HOME.node_id, 1)),
         receipt("acknowledged", message_name(HOME.node_id, 1)),
+        cells("1" * 32, "status", "note", hlc=20),
+        cells("1" * 32, "note", hlc=22),
     ],
     by=2,
 )
@@ -245,6 +256,8 @@ LIFE = log(
         muted(70, 10),
         message(1, 2),
         receipt("carried", message_name(OTHER.node_id, 1)),
+        cells("1" * 32, "status", "note", hlc=21),
+        cells("", "archived", hlc=22),
         message(2, 2, agent="", session="", person="ann", heads=[FOUNDING[-1].hash]),
     ],
     by=1,

@@ -13,6 +13,8 @@ from sync.log.entry import NodeKey
 from sync.log.facts import (
     AskFacts,
     AskText,
+    BoardFacts,
+    BoardText,
     CutPoint,
     EmbeddedVote,
     EntryPoint,
@@ -143,7 +145,7 @@ def let_a_machine_come_and_go(home: Path) -> None:
     _a_second_machine_that_waits_for_its_person(transaction, owner)
     _one_that_is_ahead_of_us(transaction, key(10), owner)
     _a_note_that_was_erased(transaction, owner)
-    _messages(transaction)
+    _messages_and_a_board(transaction)
     muted = SubscriptionFacts(person=owner, field="mute", until=9, at=transaction.now)
     transaction.append(EntryType.SUBSCRIPTION, muted)
     connection.execute("COMMIT")
@@ -217,7 +219,7 @@ def _one_that_is_ahead_of_us(transaction: Transaction, other: NodeKey, owner: st
     assert receive.keep(transaction, [ask, vote, final]).kept.trouble is None
 
 
-def _messages(transaction: Transaction) -> None:
+def _messages_and_a_board(transaction: Transaction) -> None:
     """An agent writes to another one here, which acknowledges it."""
     me = transaction.identity.key.node_id
     said = MessageFacts(
@@ -238,6 +240,15 @@ def _messages(transaction: Transaction) -> None:
         at=transaction.now,
     )
     transaction.append(EntryType.RECEIPT, done)
+    cells = BoardFacts(
+        board="0" * 32,
+        project="p",
+        fields=["archived"],
+        agent="claude",
+        session="s",
+        at=transaction.now,
+    )
+    transaction.append(EntryType.BOARD, cells, BoardText(title="A board"))
 
 
 def _a_note_that_was_erased(transaction: Transaction, owner: str) -> None:

@@ -47,7 +47,7 @@ def test_a_node_that_lived_through_everything_is_sound(lived: Path) -> None:
     assert outcomes == {
         None, "allowed", "denied", "answered", "declined", "expired", "withdrawn"
     }  # fmt: skip
-    assert types == {1, 2, 3, 4, 5, 6, 8, 9, 16, 17, 18, 19, 20, 21, 22, 64, 65, 66, 67, 68}
+    assert types == {1, 2, 3, 4, 5, 6, 8, 9, 16, 17, 18, 19, 20, 21, 22, 64, 65, 66, 67, 68, 69}
 
 
 def test_also_while_it_runs_and_after_a_kill(node: RunningNode) -> None:

@@ -4,11 +4,13 @@ import sqlite3
 
 import pytest
 
+from node.store.erasing import BOARD
 from node.store.retention import due, let_go
 from tests.node.store.histories import (
     ASK,
     LIFE,
     VOTES,
+    cells,
     holding,
     log,
     vote,
@@ -16,8 +18,13 @@ from tests.node.store.histories import (
 
 
 def asks_due(connection: sqlite3.Connection, before: int, limit: int) -> list[str]:
-    """What is due but for messages to agents: those go by their stamp alone."""
-    return [name for name in due(connection, before, limit) if "-m" not in name]
+    """What is due but for messages to agents and boards: those go by their stamps alone."""
+    return [name for name in due(connection, before, 99) if not of_agents(name)][:limit]
+
+
+def of_agents(name: str) -> bool:
+    """Whether this is a message or a board."""
+    return "-m" in name or name.startswith(BOARD)
 
 
 def test_messages_go_by_their_stamps() -> None:
@@ -28,6 +35,17 @@ def test_messages_go_by_their_stamps() -> None:
         assert written <= set(due(connection, 10**12, 9))
         let_go(connection, written)
         assert not written & set(due(connection, 10**12, 9))
+
+
+def test_a_board_goes_whole_once_nothing_on_it_is_young() -> None:
+    board = [cells("", "archived", hlc=5 << 16), cells("1" * 32, "note", hlc=9 << 16)]
+    with holding(log(board, by=1)) as connection:
+        assert due(connection, 9, 9) == []
+        assert due(connection, 10, 9) == [BOARD + "0" * 32]
+        let_go(connection, due(connection, 10, 9))
+        words = "SELECT count(*) FROM entry WHERE type = 69 AND text IS NOT NULL"
+        assert connection.execute(words).fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM board_cell").fetchone() == (2,)
 
 
 def test_only_what_is_over_is_due() -> None:
@@ -43,10 +61,11 @@ def test_only_what_is_over_is_due() -> None:
         assert asks_due(connection, 9, 9) == ["nowhere-1"]
         connection.execute("UPDATE ask SET closed = 4 WHERE id = ?", (ASK,))
         assert asks_due(connection, 8, 1) == [ASK]
+        assert len(due(connection, 8, 1)) == 1
         let_go(connection, asks_due(connection, 8, 9))
         assert asks_due(connection, 8, 9) == []
         left = connection.execute("SELECT ask FROM about").fetchall()
-        assert [ask for (ask,) in left] == [ASK[:-1] + "2"]
+        assert [ask for (ask,) in left if not of_agents(ask)] == [ASK[:-1] + "2"]
 
 
 def test_of_a_removed_machine_what_waits_is_over_when_it_was_removed() -> None:

@@ -13,6 +13,8 @@ from node.store.migrations import migrate
 from node.store.rebuild import differences, keys_of
 from node.store.receive import Received
 from node.store.transaction import Identity, Transaction, store
+from node.verify import forks as checks
+from node.verify.names import Names
 from sync.log import facts as say
 from sync.log.entry import Entry
 from sync.log.fork import evidence, side
@@ -26,7 +28,7 @@ from tests.node.store.test_membership_tables import (
     tables,
     two_nodes,
 )
-from tests.sync.log.entries import FLEET, key
+from tests.sync.log.entries import FLEET, head_of, key
 
 MOLE = key(3)
 
@@ -128,13 +130,14 @@ def test_stores_of_different_histories_come_to_the_same(
         ]
 
 
-def test_a_final_of_a_side_that_is_not_stored_here_can_be_checked(
-    twins: Twins, stores: list[sqlite3.Connection]
+@pytest.mark.parametrize("at", [0, 1], ids=["where it forked", "after that"])
+def test_a_final_of_a_side_that_is_not_stored_here_waits_and_is_checked_then(
+    twins: Twins, stores: list[sqlite3.Connection], at: int
 ) -> None:
     one, two, _ = stores
     hear(one, twins.said, twins.first)
     hear(two, twins.said, twins.second)
-    heads = [twins.second[1].hash]
+    heads = [twins.second[at].hash]
     for each in (one, two):
         forked(each, twins)
     assert membership_tables.settled_as_of(one, FLEET, heads) is None
@@ -142,7 +145,8 @@ def test_a_final_of_a_side_that_is_not_stored_here_can_be_checked(
     then = membership_tables.settled_as_of(one, FLEET, heads)
     assert then == membership_tables.settled_as_of(two, FLEET, heads)
     assert then is not None
-    assert then.nodes[MOLE.node_id].removed is not None
+    assert then.speaks(LAP.node_id, "ann")
+    assert (then.nodes[MOLE.node_id].removed is not None) == bool(at)
 
 
 def test_whom_the_other_history_let_in_can_be_heard(
@@ -260,3 +264,111 @@ def test_a_store_of_before_keeps_what_it_has(twins: Twins) -> None:
         assert tables(here) == before
         assert had[LAP.node_id]
         assert HOME.node_id not in had
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        ("signature = randomblob(64)", "does not verify"),
+        ("facts = cast(facts || x'20' AS BLOB)", "not those that were signed"),
+        ("seq = seq + 1", "another place"),
+        ("type = 3 + (type == 3)", "another place"),
+        ("hash = randomblob(32)", "another place"),
+        ("header = x'00'", "header has 1 bytes"),
+        ("fleet = randomblob(16)", "another place"),
+    ],
+)
+def test_spoiled_testimony_is_found(
+    twins: Twins, stores: list[sqlite3.Connection], spoil: str, words: str
+) -> None:
+    here, *_ = stores
+    hear(here, twins.said, twins.first)
+    forked(here, twins)
+    attest(here, twins.second)
+    sound = checks.check(here, Names(here))
+    assert sound.faults == 0
+    here.execute(f"UPDATE testimony SET {spoil} WHERE hash = ?", (twins.second[1].hash,))  # noqa: S608 -- above
+    found = checks.check(here, Names(here))
+    assert [words in one.what for one in found.findings if one.level == "fault"] == [True]
+
+
+def gone(signer: Signer, node: bytes, after: list[Entry], seq: int) -> Entry:
+    cut = [say.CutPoint(log=0, seq=seq, hash=b"c" * 32)]
+    facts = say.RemovedFacts(node=node, cut=cut, by="ann", at=9)
+    return signer.sign(facts, after=after, kind=EntryType.REMOVED)
+
+
+def take(connection: sqlite3.Connection, *run: Entry) -> None:
+    for one in run:
+        receive.keep(job(connection), [one])
+
+
+def test_two_machines_that_remove_each_other_are_removed_whichever_was_heard_first(
+    twins: Twins, stores: list[sqlite3.Connection]
+) -> None:
+    one, two, _ = stores
+    first, home_at = twins.first[0], twins.home.head.seq
+    out_lap = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    lap = Signer(LAP)
+    lap.head = head_of(first)
+    out_home = gone(lap, HOME.node_id, [first], home_at)
+    for each in (one, two):
+        hear(each, twins.said, [first])
+    take(one, out_lap, out_home)
+    take(two, out_home, out_lap)
+    assert tables(one) == tables(two)
+    removed = one.execute("SELECT name FROM node WHERE removed ORDER BY name").fetchall()
+    assert removed == [("home",), ("lap",)]
+    assert kept(one) == kept(two)
+    for each in (one, two):
+        assert differences(each) == []
+
+
+def test_what_names_a_word_beyond_a_cut_counts_whichever_was_heard_first(
+    twins: Twins, stores: list[sqlite3.Connection]
+) -> None:
+    """Who stated it had not heard of the removal."""
+    one, two, three = stores
+    first, late = twins.first
+    out = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    facts = say.CertificateFacts(certificate=b"another", at=9)
+    word = Signer(MOLE).sign(facts, after=[late], kind=EntryType.CERTIFICATE)
+    for each in stores:
+        hear(each, twins.said, [first])
+    take(one, out, late, word)
+    take(two, late, word, out)
+    # To this one the late word comes from others alone.
+    take(three, out, word)
+    assert word.hash not in membership_tables.heads(three)
+    attest(three, told(two))
+    assert kept(one) == kept(two) == kept(three)
+    assert tables(one) == tables(two) == tables(three)
+    for each in stores:
+        assert word.hash in membership_tables.heads(each)
+        assert "more" not in {one for (one,) in each.execute("SELECT version FROM rules")}
+        assert differences(each) == []
+
+
+def test_a_removed_machine_fills_no_disk(
+    twins: Twins, stores: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("node.store.testimony", "sync.decide.statements"):
+        monkeypatch.setattr(f"{module}.BEYOND_FORK", 4)
+    one, two, _ = stores
+    first = twins.first[0]
+    out = gone(twins.home, LAP.node_id, [first], first.header.seq)
+    flood = [applied(twins.one, f"v{number}", twins.first) for number in range(8)]
+    for each in (one, two):
+        hear(each, twins.said, [first])
+    take(one, out, twins.first[1], *flood)
+    # This one heard all of it before.
+    take(two, twins.first[1], *flood, out)
+    assert kept(one) == kept(two)
+    assert len(kept(one)[LAP.node_id]) == 4
+    assert tables(one) == tables(two)
+    after = applied(twins.home, "after", [flood[-1]])
+    for each in (one, two):
+        hear(each, [after])
+        assert differences(each) == []
+    assert after.hash in membership_tables.heads(one)
+    assert tables(one) == tables(two)

@@ -15,8 +15,14 @@ from sync.decide.ask import DECIDED, OUTCOMES, STEPS, AskState, Kind, Outcome, S
 from sync.decide.handover import Give, Held, Standing, give
 from sync.decide.people import MAY, Act, Role
 from sync.decide.vote import DECISIONS, OUTCOME_OF, Decision
+from tests.sync.decide.card_table import ROWS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "states.md"
+CARDS = (
+    "What is seen, heard and offered, on the page and in the terminal alike. In these examples"
+    " claude asks on the machine box, and Ann decides on her phone. Signs differ without"
+    " colour, and a screen reader hears the words that are read out instead of sign and words."
+)
 HEAD = """# States
 
 Written by `python -m tests.sync.decide.states_page` from the tables in `sync/decide/`; a
@@ -38,10 +44,32 @@ def page() -> str:
         "## How accounts stand\n\n" + meanings(standing.Level, standing) + "\n\n" + effects(),
         "## Cards\n\n"
         + meanings(card_state.CardState, card_state)
+        + f"\n\n{CARDS}\n\n"
+        + cards()
         + "\n\nThe machine that raised an ask, as the machine that shows it knows it:\n\n"
         + meanings(card_state.HomeState, card_state),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def cards() -> str:
+    """What each card says, in the order in which its states stand."""
+    found = sorted(ROWS, key=lambda row: list(card_state.CardState).index(row.state))
+    return table(
+        ["state", "case", "sign", "words", "read out", "sentence", "buttons"],
+        (
+            [
+                f"`{row.state.value}`",
+                row.name,
+                row.sign,
+                row.word,
+                f"{row.word}: {row.spoken}",
+                row.sentence,
+                ", ".join(f"`{action}`" for action in row.actions),
+            ]
+            for row in found
+        ),
+    )
 
 
 def effects() -> str:

@@ -23,6 +23,7 @@ TEXTS: list[type[say.Part]] = [
     say.ResolvedText,
     say.NoteText,
     say.MessageText,
+    say.BoardText,
     say.NoText,
 ]
 # What JSON and the store can hold: 64-bit numbers, text without lone surrogates.

@@ -18,6 +18,7 @@ RELEASED = {
     "SUBSCRIPTION": 66,
     "MESSAGE": 67,
     "RECEIPT": 68,
+    "BOARD": 69,
 }
 
 
@@ -42,4 +43,5 @@ def test_what_only_is_read_is_chatter() -> None:
         EntryType.SUBSCRIPTION,
         EntryType.MESSAGE,
         EntryType.RECEIPT,
+        EntryType.BOARD,
     }

@@ -30,6 +30,7 @@ TEXTS: dict[EntryType, type[say.Part]] = {
     EntryType.REDACTED: say.RedactedText,
     EntryType.NOTE: say.NoteText,
     EntryType.MESSAGE: say.MessageText,
+    EntryType.BOARD: say.BoardText,
 }
 
 

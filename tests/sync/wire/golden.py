@@ -25,6 +25,7 @@ from sync.wire.pairing_welcome import bodies
 from sync.wire.signed import Signed
 from sync.wire.testimony import Said
 from tests.sync.log.entries import key
+from tests.sync.wire import golden_chatter as chatter
 from tests.sync.wire import pairs
 
 VECTORS = Path(__file__).parent / "vectors"
@@ -92,51 +93,6 @@ def redacted() -> Entry:
         entry_type=EntryType.REDACTED,
         facts=say.pack_facts(facts),
         text=say.pack_text(SALT, say.RedactedText(reason="a password")),
-    )
-
-
-def message() -> Entry:
-    """Words from one agent to another, on another machine."""
-    facts = say.MessageFacts(
-        number=1,
-        project="example.org/team/app",
-        to=[say.Recipient(node=SECOND.node_id, agent="codex")],
-        agent="claude",
-        session="s-1",
-        reply_to=f"{node_name(SECOND.node_id)}-m4",
-        thread=f"{node_name(SECOND.node_id)}-m3",
-        at=AT,
-    )
-    return seal(
-        FIRST,
-        fleet=FLEET,
-        seq=3,
-        prev=mark().hash,
-        hlc=(AT << 16) + 2,
-        entry_type=EntryType.MESSAGE,
-        facts=say.pack_facts(facts),
-        text=say.pack_text(SALT, say.MessageText(body="The schema is merged.", subject="schema")),
-    )
-
-
-def receipt() -> Entry:
-    """The other machine says that its agent has it."""
-    facts = say.ReceiptFacts(
-        status="handed",
-        messages=[f"{node_name(FIRST.node_id)}-m1"],
-        agent="codex",
-        session="s-7",
-        at=AT,
-    )
-    return seal(
-        SECOND,
-        fleet=FLEET,
-        seq=1,
-        prev=bytes(32),
-        hlc=(AT << 16) + 3,
-        entry_type=EntryType.RECEIPT,
-        facts=say.pack_facts(facts),
-        text=SALT + b"{}",
     )
 
 
@@ -334,8 +290,9 @@ def files() -> dict[str, object]:
             "mark": entry_vector(mark()),
             "note, its text erased": entry_vector(erased()),
             "redacted": entry_vector(redacted()),
-            "message": entry_vector(message()),
-            "receipt": entry_vector(receipt()),
+            "message": entry_vector(chatter.message(FIRST, mark(), SECOND)),
+            "receipt": entry_vector(chatter.receipt(SECOND, FIRST)),
+            "board": entry_vector(chatter.board(FIRST, chatter.message(FIRST, mark(), SECOND))),
         },
         "vector.json": {
             "heads": [
