@@ -206,7 +206,7 @@ class Agent(Client):
         self.world.sometimes("withdrawn")
 
 
-TOOLS = ("Bash", "Bash", "Deploy", "Deploy", "Ship", "Audit")
+TOOLS = ("Bash", "Bash", "Deploy", "Deploy", "Deploy", "Ship", "Audit")
 """Tools that are called: of all but the first a rule says who must allow it (`template.RULES`)."""
 
 

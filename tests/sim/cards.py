@@ -88,19 +88,26 @@ class Truth:
         self.mine = bool(made) and made[-1].person == person
         self.own = any(vote.person == person for vote in made)
         self.unclear = bool(finals) and finals[0].facts.unclear
-        quorum = asked.facts.quorum
         speaks = machine.name.rstrip("'") in world.template.speaks[name]
-        self.eligible = law.may(person, quorum.role)
-        self.may = self.eligible and speaks and not log.own_end
-        self.held = law.held(person)
+        self._people(law, person, speaks=speaks and not log.own_end)
         self.allow_held = max((law.held(vote.person) for vote in made), default=0)
-        self.own_agent = person in quorum.not_by
-        self.several = quorum.needed > 1
+        # A machine that was removed speaks for nobody any more.
+        ended = {*log.removed, *([machine.id] if log.own_end else [])}
+        self.stands = bool(votes) and votes[-1].author not in ended
         self.here = self.home == machine.id
         self.reached = self.here or self.home in world.linked(machine)
         self.silenced = log.on_hold or machine.id in log.forked
         self.split = self.home in log.forked
         self.over = self.split or (not self.here and self.home in log.removed)
+
+    def _people(self, law: Law, person: str, *, speaks: bool) -> None:
+        """What the viewer may do with it, by what is known of persons and accounts."""
+        quorum = self.asked.facts.quorum
+        self.eligible = law.may(person, quorum.role)
+        self.may = self.eligible and speaks
+        self.held = law.held(person)
+        self.own_agent = person in quorum.not_by
+        self.several = quorum.needed > 1
 
     def wrong(self, view: AskView, now: int) -> str | None:
         """Say what is not true of a card; None: all of it is."""
@@ -163,7 +170,7 @@ class Truth:
                 return {"taking_back"}
             return {"sending"} if self.reached else {"kept"}
         allow = last is not None and last.facts.decision == "allow" and self.ruling == "counted"
-        if allow and self.several and self.eligible:
+        if allow and self.several and self.eligible and self.stands:
             return {"counted"}
         if not self.may or self.own_agent:
             return {"restricted"}

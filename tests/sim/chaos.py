@@ -23,11 +23,10 @@ STOPS = ("vote", "rule", "hand_over", "gate_hand_over", "gate", "flag", "receive
 """Jobs at whose commit a machine is killed; "": at any."""
 RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
 """What happens once in a world, if at all, and how often it does."""
-
-RARE = {"clone": 0.12, "restore": 0.12, "remove": 0.2, "lose": 0.1, "week": 0.12, "nap": 0.12}
-"""What happens once in a world or not at all, and in what share of worlds."""
 FATES = {"clone": 0.5, "remove": 1.0, "lose": 0.0}
 """The same where a removal and a copy are to meet."""
+GOVERNED = 0.3
+"""How often roles or accounts change besides whatever else happens."""
 
 
 class Chaos:
@@ -61,6 +60,8 @@ class Chaos:
         }
         common = [kind for kind in kinds if kind not in RARE]
         themes = self.chance.sample(common, self.chance.randint(1, 4))
+        if self.chance.random() < GOVERNED:
+            themes.append(self.chance.choice(("people", "account")))
         once = [kind for kind, share in RARE.items() if self.chance.random() < share]
         self.kinds = kinds
         self.themes = themes

@@ -26,6 +26,14 @@ ANYHOW = 0.6
 SETTLED = 0.8
 """How often what held an account is settled."""
 
+COUNTS = (
+    "SELECT 1 FROM vote JOIN ask ON ask.id = vote.ask"
+    " WHERE person = ? AND ruling = 'counted' AND state = 'waiting'"
+)
+"""An allow of that person counts on what needs another one."""
+ALLOWED = "SELECT 1 FROM ask WHERE state = 'closed' AND outcome = 'allowed'"
+"""Something was allowed, and nobody has it yet."""
+
 
 class Government:
     """Everything is stated on one machine: what that comes to needs no settling."""
@@ -49,7 +57,7 @@ class Government:
         desk, name = self._desk(), self.chance.choice(("bob", "bob", "cyd"))
         person, role = self.world.template.people[name], self.chance.choice(ROLES)
         ends = self.chance.random() < ENDS
-        await self._midway(desk, person)
+        await self._midway(desk, COUNTS, person)
 
         async def change(node: Node) -> None:
             if ends:
@@ -61,12 +69,12 @@ class Government:
         self.world.sometimes("person removed" if ends else f"made {role}")
         await self._anyhow(name)
 
-    async def _midway(self, desk: Machine, person: str) -> None:
-        """Perhaps wait until an allow of theirs counts on what needs another one."""
+    async def _midway(self, desk: Machine, what: str, *about: str) -> None:
+        """Perhaps wait until what is to be changed matters to something that is open."""
         if self.chance.random() < MIDWAY:
+            found = partial(_found, what=what, about=about)
             for _ in range(MIDWAY_S):
-                counts = await desk.call(lambda node: node.reader.run(partial(_counts, who=person)))
-                if counts:
+                if await desk.call(lambda node: node.reader.run(found)):
                     self.world.sometimes("changed midway")
                     return
                 await asyncio.sleep(1)
@@ -75,6 +83,7 @@ class Government:
         """An account is on hold for a while: of one person, or of all."""
         level, whole = self.chance.choice(LEVELS), self.chance.random() < 0.4
         name = self.chance.choice(("bob", "bob", "cyd"))
+        await self._midway(self._desk(), ALLOWED)
         await self._say(name, level, whole=whole)
         self.world.sometimes("account of all held" if whole else "account held")
         await self._anyhow(name)
@@ -109,10 +118,5 @@ class Government:
         await desk.call(say)
 
 
-def _counts(connection: sqlite3.Connection, who: str) -> bool:
-    found = connection.execute(
-        "SELECT 1 FROM vote JOIN ask ON ask.id = vote.ask"
-        " WHERE person = ? AND ruling = 'counted' AND state = 'waiting'",
-        (who,),
-    )
-    return found.fetchone() is not None
+def _found(connection: sqlite3.Connection, what: str, about: tuple[str, ...]) -> bool:
+    return connection.execute(what, about).fetchone() is not None

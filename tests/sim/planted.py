@@ -178,27 +178,27 @@ PLANTS: dict[str, Patch] = {
 }
 
 FOUND: dict[str, int] = {
-    "role ignored": 9,
-    "one person counts twice": 19,
-    "one machine counts twice": 19,
+    "role ignored": 0,
+    "one person counts twice": 160,
+    "one machine counts twice": 45,
     "own agent allowed": 97,
     "hold ignored": 73,
     "handed over on hold": 10,
-    "counted for ever": 0,
+    "counted for ever": 73,
     "unclear is a no": 0,
-    "no compare-and-swap": 6,
+    "no compare-and-swap": 19,
     "acknowledged before commit": 0,
     "handed over before commit": 0,
     "token does not rise": 2,
-    "fork passed over": 6,
-    "late vote counts": 9,
-    "anyone speaks for anyone": 12,
+    "fork passed over": 9,
+    "late vote counts": 18,
+    "anyone speaks for anyone": 160,
     "relay skips entries": 1,
     "retry asks again": 15,
     "cut ignored": 105,
     "other history not kept": 7,
 }
-"""The first seed that finds each."""
+"""A seed that found each; where it does so no more, the search begins anew."""
 
 
 @contextmanager
