@@ -39,8 +39,9 @@ ASKING = {
     ("POST", "/api/sign-ins"),
     ("POST", "/api/sign-ins/{id}/collect"),
     ("POST", "/api/rules/check"),
+    ("POST", "/api/asks/{id}/rule"),
 }
-"""Open to whoever asks: they begin, check, or fetch what a person granted by its digits."""
+"""They grant nothing: they begin, check, propose, or fetch what a person granted by its digits."""
 
 MACHINE = "/api/machines/testbox"
 CODE = new_code(b"not real").shown()
@@ -127,7 +128,7 @@ def bodies(ground: Ground) -> dict[tuple[str, str], tuple[str, dict[str, Any]]]:
         ("PUT", "/api/asks/{id}/read"): (f"{note}/read", {"read": True}),
         ("POST", "/api/asks/{id}/erasing"): (f"{note}/erasing", {"confirm": ground.note}),
         ("PUT", "/api/rules"): ("/api/rules", rules),
-        ("POST", "/api/asks/{id}/rule"): (f"{ask}/rule", {"action": "allow"}),
+        ("POST", "/api/asks/{id}/rule"): (f"{ask}/rule", {"action": "deny"}),
         ("POST", "/api/pairing"): ("/api/pairing", {}),
         ("DELETE", "/api/pairing"): ("/api/pairing", {}),
         ("POST", "/api/joining"): ("/api/joining", {"code": CODE, "address": "127.0.0.1:9"}),

@@ -54,7 +54,7 @@ def prize(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prize]:
 
 
 def test_the_list_is_whole(prize: Prize) -> None:
-    """Whatever changes anything is on the list, but for three that give nothing by themselves."""
+    """Whatever changes anything is on the list, but for what gives nothing by itself."""
     assert CHANGING - ASKING == GRANTING
     assert set(bodies(prize.ground())) >= GRANTING
     public = {item.path for item in attempts(prize.ground()) if item.public}
