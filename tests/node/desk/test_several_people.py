@@ -214,7 +214,7 @@ async def test_a_role_changed_between_vote_and_ruling_is_the_homes_to_judge(
     ("rules", "words"),
     [
         (RULE + "approvals = 3\n", None),
-        (RULE + "approvals = 3\nself_approval = false\n", "too few"),
+        (TWO + 'role = "admin"\nself_approval = false\n', "too few"),
         (RULE + 'role = "owner"\nself_approval = false\n', "whose agent did not ask"),
         (RULE + 'approvals = 2\nrole = "admin"\n', None),
     ],
