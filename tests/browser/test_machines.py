@@ -344,6 +344,10 @@ async def test_an_answer_for_a_machine_that_is_away_is_kept(open_page: OpenPage)
     card_ = {
         "state": "kept",
         "sentence": "Your answer is kept until attic is back; builder was not told yet.",
+        "sign": "□",
+        "word": "Kept until it is back",
+        "tone": "wait",
+        "spoken": "your answer, for the machine that asked",
         "actions": ["take_back"],
         "needs_me": False,
     }
