@@ -23,11 +23,11 @@ PYTHON = [sys.executable, "-I"]
 PARTS = ("architecture", "node", "sim", "sync", "web")
 """Folders of tests of parts; the others drive whole nodes, once the parts are seen to hold."""
 WORKERS = 4
-"""Files of parts at once, at most: more gains little, and each takes memory."""
+"""Files of parts at once: more than a small machine has processors, as most of the time goes into
+waiting until a disk has what was committed; still more gains little, and each takes memory."""
 FLEETS = 3
-"""Files of the whole at once, at most: each starts several nodes and waits for them most of the
-time (two at once leave half of two cores idle), but for so long only as a node under load may
-take."""
+"""Files of the whole at once: each starts several nodes and waits for them most of the time, but
+for so long only as a node under load may take."""
 PROGRAMS = {
     # what is looked for: (the first of these on PATH, the packages that bring it)
     "a browser": (
@@ -190,11 +190,10 @@ def run_tests(tally: Tally, options: argparse.Namespace) -> None:
     chosen = "not bench and not browser and not npm and not slow" if options.quick else "not bench"
     common = ["-m", chosen, "--durations=8", "--durations-min=2", "--dist=loadfile"]
     common += ["-k", options.expression] if options.expression else []
-    cores = os.cpu_count() or 1
     if parts:
-        pytest(tally, "tests of parts", [*parts, *common, "-n", str(min(WORKERS, cores))])
+        pytest(tally, "tests of parts", [*parts, *common, "-n", str(WORKERS)])
     if whole:
-        pytest(tally, "tests of the whole", [*whole, *common, "-n", str(min(FLEETS, cores + 1))])
+        pytest(tally, "tests of the whole", [*whole, *common, "-n", str(FLEETS)])
 
 
 def pytest(tally: Tally, name: str, arguments: list[str]) -> None:
