@@ -8,7 +8,9 @@ from node.audit.life import Life, life
 from node.audit.names import Names, cut, short_id, utc
 from node.audit.proof import Found, Proof, text_of
 from node.audit.votes import Votes
+from node.desk import persons
 from node.desk.rows import AskRow, Words, standing
+from node.desk.votes import allows
 from node.store import erasing
 from sync.decide.ask import AskState, Outcome
 from sync.decide.handover import Status, outcome_unknown
@@ -114,8 +116,8 @@ class Decisions:
         """Return who decided what, and what became of it, in one sentence."""
         state = became(AskState(row.state), Outcome(row.outcome) if row.outcome else None)
         if row.outcome is None:
-            allows = sum(vote.ruling == "counted" for vote in ask.votes)
-            so_far = f": {allows} of {row.needed} so far" if row.needed > 1 else ""
+            counts = allows(self._connection, row, persons.everyone(self._connection))
+            so_far = f": {counts} of {row.needed} so far" if row.needed > 1 else ""
             return f"Nobody has decided yet{so_far}."
         head = _HEADS[row.outcome] if not row.unclear else "Sent back as unclear"
         who = self._who(row, ask.votes)

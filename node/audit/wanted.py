@@ -183,7 +183,10 @@ def query(what: Wanted, column: str, where: str) -> tuple[str, dict[str, str | i
         conditions.append("agent GLOB :agent")
         values["agent"] = what.agent
     if what.rule is not None:
-        conditions.append("(rule_name = :rule OR rule_version = :rule)")
+        # A version names each file that counted: the account's rules, and a repository's.
+        conditions.append(
+            "(rule_name = :rule OR instr('+' || rule_version || '+', '+' || :rule || '+'))"
+        )
         values["rule"] = what.rule
     if what.outcome is not None:
         conditions.append(_BY_OUTCOME.get(what.outcome, "outcome = :outcome"))

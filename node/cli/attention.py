@@ -90,7 +90,11 @@ def mute(place: Place, *, span: float | None, until: str | None, as_json: bool) 
     if span is not None and until is not None:
         raise click.UsageError("Say for how long, or --until when.")
     now = int(place.node()["now"])
-    at = now + round((span or 3600) * 1000) if until is None else moment_of(until, now)
+    at = (
+        now + round((3600 if span is None else span) * 1000)
+        if until is None
+        else moment_of(until, now)
+    )
     with Terminal() as terminal, signed_in(place, terminal) as page:
         after = page.put("attention", "mute", body={"until": at})
     _print(place, after, as_json=as_json)

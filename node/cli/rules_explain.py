@@ -82,7 +82,7 @@ def explain(
         with Terminal() as terminal, signed_in(place, terminal) as page:
             if call is None:
                 here = page.get("state")["node"]["machine"]["id"]
-                call = _of_ask(page.get(f"asks/{ask}"), agent, here)
+                call = _of_ask(page.get("asks", str(ask)), agent, here)
             rules = _in_force(page.get("rules")["rules"]) if file is None else _of_file(file)
     else:
         rules = _of_file(file)

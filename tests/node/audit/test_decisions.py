@@ -38,6 +38,19 @@ async def alone(tmp_path: Path) -> AsyncIterator[Fleet]:
         yield made
 
 
+async def test_two_on_one_machine_are_one_of_two(fleet: Fleet, tmp_path: Path) -> None:
+    gate = Gate(fleet, fleet["box"], tmp_path)
+    await gate.apply(TWO)
+    ask = (await gate.raised(gate.call())).id
+    await fleet.person("dee", "member", "bobs")
+    await fleet.meet_all()
+    for person in ("bob", "dee"):
+        await fleet["bobs"].vote(person, ask, "allow")
+    await fleet.meet_all()
+    told = await line(fleet["box"], ask)
+    assert told.summary == "Nobody has decided yet: 1 of 2 so far."
+
+
 async def test_allowed_by_two_at_their_own_machines_under_a_rule(
     fleet: Fleet, tmp_path: Path
 ) -> None:

@@ -114,3 +114,16 @@ def test_what_is_no_place_is_refused(text: str) -> None:
 @pytest.mark.parametrize("key", [Key(-5, "k-1", ask=True), Key(LAST, "0f" * 32, ask=False)])
 def test_a_place_reads_as_it_was_given(key: Key) -> None:
     assert place(place_of(key)) == (key.at, key.ref)
+
+
+def test_a_version_is_found_by_each_file_that_counted(past: sqlite3.Connection) -> None:
+    past.execute("SAVEPOINT before")
+    past.execute(
+        "UPDATE ask SET rule_name = 'pushes', rule_version = 'e071+.askmesh.toml:601c'"
+        " WHERE number = 7"
+    )
+    for said in ("e071", ".askmesh.toml:601c", "e071+.askmesh.toml:601c", "pushes"):
+        (found,) = keys(past, Wanted(rule=said), None, 9)
+        assert found.ref == f"{HOME}-7"
+    assert keys(past, Wanted(rule="e07"), None, 9) == []
+    past.execute("ROLLBACK TO before")

@@ -24,6 +24,7 @@ def test_muting_shows_in_status_and_ends_when_told(signed_in: Command) -> None:
     assert " is muted until " in status.out
     (view,) = signed_in.run("status", "--json").object["attention"]
     assert view["state"] == "muted"
+    assert say(signed_in, "mute", "0s")[0] != 0
     code, output = say(signed_in, "unsubscribe", "ci-*", "--project", "shop")
     assert code == 0
     assert "ci-*" in output

@@ -49,6 +49,10 @@ def test_from_a_file_to_an_old_version_again(signed_in: Command) -> None:
     assert f"version {first['version']}, 1 rule" in printed
     assert len(json.loads(person(signed_in, "history", "--json")[2])["versions"]) == 3
     assert person(signed_in, "history", "ffffffff")[0] == 1
+    call = json.dumps({"tool": "Write", "arguments": {"file": "x"}})
+    ask = signed_in.ask("--kind", "approval", "--title", "Write?", "--call", call)
+    code, _, printed = person(signed_in, "explain", ask)
+    assert (code, "No rule" in printed) == (0, True), printed
     # More people than there are: the page's check says so, with the line.
     file.write_text(f"{ONE}approvals = 2\n")
     code, _, printed = person(signed_in, "apply", "rules.toml")
