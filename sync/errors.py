@@ -39,6 +39,12 @@ class Invalid(CallerError):
     status = 400
 
 
+class SeveralPeople(Invalid):
+    """Several people have this passphrase here."""
+
+    code = "which_person"
+
+
 class NotFound(CallerError):
     """There is no such thing here."""
 

@@ -18,6 +18,7 @@ from node.cli.place import Place
 from node.cli.running import need_serving
 from node.cli.stop import Stop
 from sync.decide.visible import visible_line
+from sync.errors import SeveralPeople
 
 PASSPHRASE_TRIES: Final = 3
 LINES_AT_ONCE: Final = 200
@@ -176,14 +177,25 @@ def _begin(place: Place, terminal: Terminal, page: Page) -> str:
         passphrase = terminal.secret("Passphrase:")
         if not passphrase:
             raise Stop("No passphrase was typed, so nothing was done.", code="not_confirmed")
-        body = {"passphrase": passphrase, "kind": "terminal", "where": _where()}
         try:
-            return session_id(page.post("session", body=body))
+            return _session(terminal, page, passphrase)
         except Refused as error:
             if error.code != "not_allowed" or not left:
                 raise
             terminal.show([visible_line(error.message)])
     raise AssertionError
+
+
+def _session(terminal: Terminal, page: Page, passphrase: str) -> str:
+    body = {"passphrase": passphrase, "kind": "terminal", "where": _where()}
+    try:
+        return session_id(page.post("session", body=body))
+    except Refused as error:
+        if error.code != SeveralPeople.code:
+            raise
+        terminal.show([visible_line(error.message)])
+        person = terminal.ask("Your name:").strip()
+        return session_id(page.post("session", body=body | {"person": person}))
 
 
 def session_id(reply: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from node.identity import recovery_from_words, recovery_words
 from node.store.transaction import Transaction
 from sync.decide.ask import check_words
 from sync.decide.people import Act, Role, may
-from sync.errors import Invalid, NotAllowed, NotFound, StoreError
+from sync.errors import Invalid, NotAllowed, NotFound, SeveralPeople, StoreError
 from sync.limits import NAME_CHARACTERS
 from sync.log.entry import sha256
 from web.desk import NewSession, SignIn, Viewer
@@ -170,7 +170,7 @@ class SignIns:
     ) -> NewSession:
         """Sign in by passphrase; every wrong one takes the same time.
 
-        Raises `Invalid` when it is that of several people and `who` (id or name) is None.
+        Raises `SeveralPeople` when it is that of several people and `who` (id or name) is None.
         """
         self.tries.check()
         known = [
@@ -186,9 +186,7 @@ class SignIns:
         if not fits:
             raise self.tries.wrong()
         if len(fits) > 1:
-            raise Invalid(
-                "Several people have this passphrase here.", hint="Say who you are as well."
-            )
+            raise SeveralPeople(hint="Say who you are as well.")
         return await self.context.writer.run(
             "sign_in", lambda job: self.open_session(job, fits[0], kind, where)
         )
