@@ -178,7 +178,8 @@ def _waited(place: Place, ask_id: str, wait: float) -> dict[str, Any]:
 def _say_recorded(reply: dict[str, Any]) -> None:
     click.echo(reply["id"])
     if reply["already_open"]:
-        click.echo("This was asked before and is still open.", err=True)
+        still = " and is still open" if reply["state"] == "waiting" else ""
+        click.echo(f"This was asked before{still}.", err=True)
     if reply["state"] == "waiting" and not reply["reach"]:
         why = reply["reach_reason"] or "nobody is there"
         click.echo(f"Nobody can answer now: {visible_line(why)}. It is kept.", err=True)

@@ -16,7 +16,7 @@ from node.desk.sign_in import SignIns
 from node.fleet import people
 from node.fleet.people import Guest
 from node.store.transaction import Transaction
-from sync.errors import TooMany
+from sync.errors import NotFound, TooMany
 from web.desk import NewSession, Viewer
 from web.people_views import InvitedView
 
@@ -72,11 +72,15 @@ class Invitations:
         )
 
     async def withdraw(self, viewer: Viewer, named: str) -> None:
-        """Take an invitation back; one that is over is no error. Raises `NotAllowed`."""
+        """Take an invitation back. Raises `NotAllowed`, and `NotFound` where none is."""
 
         def job(transaction: Transaction) -> None:
             people.check_may_invite(transaction, viewer)
-            transaction.run("DELETE FROM invitation WHERE id = ?", named)
+            if not transaction.run("DELETE FROM invitation WHERE id = ?", named):
+                raise NotFound(
+                    "No such invitation waits here: it was used, is over, or never was.",
+                    hint="Those that wait: askmesh people list",
+                )
             transaction.change("people", "invitations")
 
         await self._context.writer.run("withdraw", job)

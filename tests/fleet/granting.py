@@ -62,6 +62,7 @@ ALONE = {
     f"DELETE {MACHINE}/person": (409, "only owner"),
     f"DELETE {MACHINE}/sessions": (409, "This is that machine"),
     f"PUT {MACHINE}/consent": (404, "Nobody asks whether"),
+    "DELETE /api/invitations/abcd": (404, "No such invitation"),
     "PUT /api/people/Ann/role": (409, "only owner"),
     "DELETE /api/people/Ann": (409, "only owner"),
     f"DELETE {MACHINE}": (403, "cannot remove itself"),

@@ -24,6 +24,7 @@ ALONE = {
     "release_machine": ((409, "conflict"), "only owner"),
     "consent": ((404, "not_found"), "Nobody asks"),
     "end_sessions_on": ((409, "conflict"), "This is that machine"),
+    "withdraw_invitation": ((404, "not_found"), "No such invitation"),
     "set_role": ((409, "conflict"), "only owner"),
     "remove_person": ((409, "conflict"), "only owner"),
     "remove_machine": ((403, "not_allowed"), "cannot remove itself"),

@@ -109,6 +109,8 @@ async def test_a_code_is_over_after_half_an_hour_and_once_it_was_withdrawn(fleet
     with pytest.raises(NotAllowed):
         await used(desk, str(back.code))
     assert len((await seen(desk, fleet.ann)).people) == 1
+    with pytest.raises(NotFound, match="No such invitation"):
+        await door(desk).withdraw(viewer(fleet.ann), str(back.id))
 
 
 async def test_a_few_wrong_tries_burn_one_invitation_and_no_other(fleet: Fleet) -> None:
