@@ -182,7 +182,7 @@ async def test_nothing_shows_done_before_the_reply(open_page: OpenPage) -> None:
     await viewer.page.unroute("**/votes")
     await viewer.press("Send answer")
     await viewer.says("Answered by you")
-    assert await viewer.ask.locator("textarea").input_value() == ""
+    await expect(viewer.ask.locator("textarea")).to_have_value("")
 
 
 async def test_several_are_answered_together(open_page: OpenPage) -> None:
