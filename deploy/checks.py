@@ -23,11 +23,11 @@ PYTHON = [sys.executable, "-I"]
 PARTS = ("architecture", "node", "sim", "sync", "web")
 """Folders of tests of parts; the others drive whole nodes, once the parts are seen to hold."""
 WORKERS = 4
-"""Files of parts at once: more than a small machine has processors, as most of the time goes into
-waiting until a disk has what was committed; still more gains little, and each takes memory."""
+"""Files of parts at once. More than two cores have room for: what it gains over two was not
+measured on an idle machine yet."""
 FLEETS = 3
-"""Files of the whole at once: each starts several nodes and waits for them most of the time, but
-for so long only as a node under load may take."""
+"""Files of the whole at once: each starts several nodes, which wait for each other, but for so
+long only as a node under load may take. What it gains over two was not measured either."""
 PROGRAMS = {
     # what is looked for: (the first of these on PATH, the packages that bring it)
     "a browser": (
