@@ -210,6 +210,9 @@ MCP_LINE_BYTES: Final = 16 * 1024 * 1024
 MCP_STREAMS: Final = 256
 """MCP connections at once; each is a running agent of this user."""
 
+MCP_LOAD_AFTER_S: Final = 20.0
+"""A node that served for so long has done what comes first: the SDK may take the processor."""
+
 MCP_CALLS_AT_ONCE: Final = 64
 """Calls in flight on one MCP connection; an agent waits for a few, a loop for all."""
 

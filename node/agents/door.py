@@ -12,7 +12,7 @@ from node.agents.asker import Hello, Peer
 from node.agents.stream import INVALID_REQUEST, PROTOCOL, Stream
 from node.agents.tools import Tools
 from node.desk.protocols import Agents
-from node.limits import MCP_STREAMS
+from node.limits import MCP_LOAD_AFTER_S, MCP_STREAMS
 from sync.errors import Invalid, TooMany
 
 if TYPE_CHECKING:
@@ -20,16 +20,25 @@ if TYPE_CHECKING:
 
 
 class McpDoor:
-    """Serves MCP to bridges. The SDK is imported once, in a thread, on `warm` or first use."""
+    """Serves MCP to bridges. The SDK is imported once, in a thread, on `warm` or first use.
+
+    Importing it takes more of a processor than all else that a node does to start, and would
+    hold up what comes first: so it waits for the first bridge, or until the node has run a while.
+    """
 
     def __init__(self, agents: Agents, *, version: str) -> None:
         self._agents = agents
         self._version = version
         self._loading: asyncio.Task[McpServer] | None = None
+        self._later: asyncio.TimerHandle | None = None
         self._streams: dict[Stream, asyncio.Task[None] | None] = {}
 
+    def warm_later(self) -> None:
+        """Load the SDK once the node has run a while, so that a first bridge finds it there."""
+        self._later = asyncio.get_running_loop().call_later(MCP_LOAD_AFTER_S, self.warm)
+
     def warm(self) -> "asyncio.Task[McpServer]":
-        """Begin to load the SDK, so that the first bridge does not wait for it."""
+        """Begin to load the SDK."""
         if self._loading is None:
             self._loading = asyncio.create_task(self._load())
         return self._loading
@@ -52,6 +61,7 @@ class McpDoor:
             raise Invalid(f"This route needs `Upgrade: {PROTOCOL}`.")
         if len(self._streams) >= MCP_STREAMS:
             raise TooMany(f"{MCP_STREAMS} MCP connections are open; close one.")
+        self.warm()
         stream = Stream(request)
         self._streams[stream] = asyncio.current_task()
         try:
@@ -74,6 +84,8 @@ class McpDoor:
 
     def close(self) -> None:
         """Drop all connections without a word: their bridges ask the next node again."""
+        if self._later is not None:
+            self._later.cancel()
         for stream, task in self._streams.items():
             stream.silent = True
             if task is not None:

@@ -1,7 +1,7 @@
 """The official MCP server, run once for each bridge: both protocol eras, one tool list.
 
-Importing this module imports the SDK, which takes 0.4 s: only `node.agents.door` does, in
-a thread, once the node serves.
+Importing this module imports the SDK, which takes about as long as all else a node imports:
+only `node.agents.door` does, in a thread, for the first bridge or once the node served a while.
 """
 
 import asyncio

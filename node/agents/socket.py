@@ -64,7 +64,7 @@ class AgentSocket:
         self._server = await loop.create_unix_server(
             self._protocol, sock=listening, backlog=BACKLOG
         )
-        self._door.warm()
+        self._door.warm_later()
         return path
 
     async def close(self) -> None:

@@ -8,10 +8,10 @@ from tests.sim.planted import PLANTS
 
 
 def test_a_seed_replays_exactly() -> None:
-    first, second = (seeds("--from", "20", "--seeds", "6") for _ in range(2))
+    first, second = (seeds("--from", "20", "--seeds", "3") for _ in range(2))
     assert [one.digest for one in first] == [one.digest for one in second]
     assert [one.sometimes for one in first] == [one.sometimes for one in second]
-    assert len({one.digest for one in first}) == 6
+    assert len({one.digest for one in first}) == 3
 
 
 def test_a_trace_is_what_the_digest_stands_for() -> None:
@@ -30,7 +30,7 @@ def test_every_planted_fault_is_found() -> None:
 
 def test_what_the_other_history_states_counts_everywhere() -> None:
     """An owner's machine is copied and removes another one: worlds are sound, and it happens."""
-    for first in range(7, 207, 4):
+    for first in range(30, 230, 4):  # the first of these has it, unless the core has changed
         results = seeds("--from", str(first), "--seeds", "4", "--fates")
         assert [one.faults for one in results if one.faults] == []
         if any("stated in the other history" in one.sometimes for one in results):
