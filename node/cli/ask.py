@@ -221,7 +221,9 @@ def answer_lines(reply: dict[str, Any]) -> list[str]:
     """The answer: the verdict first, then the choice and the words of whoever gave it."""
     by = f" by {reply['by']}" if reply["by"] else ""
     reason = f": {reply['reason']}" if reply["reason"] else ""
-    lines = [visible_line(f"{reply['state']}{by}{reason}")]
+    # Neither a no nor an answer: whoever reads "declined" would not ask again.
+    state = "sent back as unclear" if reply.get("unclear") else reply["state"]
+    lines = [visible_line(f"{state}{by}{reason}")]
     lines += [
         visible(f"{name}: {reply[name]}") for name in ("choice", "text", "because") if reply[name]
     ]

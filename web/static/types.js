@@ -22,8 +22,10 @@
  * @typedef {object} FinalView
  * @property {Outcome} outcome
  * @property {number} at
+ * @property {boolean} unclear
  * @property {string | null} by
  * @property {string | null} machine
+ * @property {{person: string | null, machine: string | null}[]} made_by
  * @property {string | null} choice
  * @property {string | null} label
  * @property {string | null} text
