@@ -80,6 +80,10 @@ class Reader(Notes):
                 reason = f"The line has more than {limits.RULE_DOTS} dots."
                 self.refuse(number, reason, "Break the list into several lines.")
                 return None
+        if self.source.startswith("\ufeff"):
+            reason = "The text begins with a byte order mark (U+FEFF), which TOML does not allow."
+            self.refuse(1, reason, "Save the file as UTF-8 without one.")
+            return None
         try:
             return tomllib.loads(self.source)
         except tomllib.TOMLDecodeError as error:
