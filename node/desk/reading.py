@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
+from node.desk.rules_reach import reach_of
 from node.desk.rules_store import RulesStore, without_text
 from node.desk.standing import banner
 from node.desk.views import Looking, as_object
@@ -239,6 +241,7 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
+                "allows": asdict(reach_of(connection, self.context.identity.name)),
                 "account": None if account is None else msgspec.to_builtins(account),
                 "banners": hindrance(self.context.writer.trouble)
                 + banners(connection, looking.now)

@@ -51,7 +51,8 @@ class Lines:
 def read(source: str) -> Lines:
     """Find the lines of a source that the TOML reader has accepted."""
     lines = Lines(top=Table(line=1), rules=[])
-    table, prefix, depth = lines.top, [], 0
+    table, depth = lines.top, 0
+    prefix: list[str] = []
     for number, line in enumerate(TOKEN.sub(_blank, source).split("\n"), 1):
         # A line inside of a list may look like a header: `["git push"],`.
         header = HEADER.match(line) if depth == 0 else None

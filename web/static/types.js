@@ -176,6 +176,7 @@
  * @property {number} count
  * @property {string} source
  * @property {string} machine
+ * @property {import("./rules-types.js").RuleProblem[]} notes
  * @property {import("./rules-types.js").RulesSibling[]} siblings
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts

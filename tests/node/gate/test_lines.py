@@ -23,10 +23,7 @@ AT = [
     (f"{RULE}equals.a = [ # [[\n 1, # ]\n]\nfoo = 1\n", 8),
     (f'{RULE}equals.a = "[["\nfoo = 1\n', 6),
     (f'{RULE}equals.a = """[["[[ """\nfoo = 1\n', 6),
-    (
-        f'{RULE}reason = "a"\n[rule.path]\nfile_path = "/x"\n[[rule]]\nname = "b"\ntool = "X Y"\naction = "ask"\n',
-        10,
-    ),
+    (f'{RULE}[rule.path]\nfile_path = "/x"\n{RULE}foo = 1\n', 8),
     (f'{RULE}"a\\nb" = 1\n', 5),
     (f'{RULE}[rule.equals]\n"a\\u0007b" = {DATE}\n', 6),
     (f"{RULE}'fo\\o' = 1\n", 5),
