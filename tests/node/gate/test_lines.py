@@ -5,6 +5,7 @@ import pytest
 from node.gate.checker import check
 
 RULE = '[[rule]]\nname = "a"\ntool = "Bash"\naction = "ask"\n'
+OTHER = RULE.replace('"a"', '"b"')
 DATE = "1979-05-27"
 """A value that no argument can equal."""
 AT = [
@@ -23,7 +24,7 @@ AT = [
     (f"{RULE}equals.a = [ # [[\n 1, # ]\n]\nfoo = 1\n", 8),
     (f'{RULE}equals.a = "[["\nfoo = 1\n', 6),
     (f'{RULE}equals.a = """[["[[ """\nfoo = 1\n', 6),
-    (f'{RULE}[rule.path]\nfile_path = "/x"\n{RULE}foo = 1\n', 8),
+    (f'{RULE}[rule.path]\nfile_path = "/x"\n{OTHER}foo = 1\n', 11),
     (f'{RULE}"a\\nb" = 1\n', 5),
     (f'{RULE}[rule.equals]\n"a\\u0007b" = {DATE}\n', 6),
     (f"{RULE}'fo\\o' = 1\n", 5),
