@@ -15,9 +15,11 @@ class AskmeshError(Exception):
     status: ClassVar[int] = 500
     """The HTTP status the error is shown with on any surface that speaks HTTP."""
 
-    def __init__(self, sentence: str | None = None, *, hint: str = "") -> None:
+    def __init__(self, sentence: str | None = None, *, hint: str = "", tool: str = "") -> None:
         super().__init__(sentence or (type(self).__doc__ or "").strip().splitlines()[0])
         self.hint = hint
+        self.tool = tool
+        """The agents' tool that helps: named to agents alone, for nobody else has it."""
 
     @property
     def sentence(self) -> str:

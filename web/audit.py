@@ -6,6 +6,7 @@ import msgspec
 from aiohttp import web
 
 from sync.errors import Invalid
+from sync.misfits import misfit
 from web.audit_desk import AuditDesk
 from web.audit_views import AuditWanted
 from web.limits import AUDIT_LINES, AUDIT_LINES_MOST, AUDIT_WORD_CHARACTERS
@@ -34,7 +35,7 @@ class AuditRoutes:
         try:
             wanted = msgspec.convert(said, AuditWanted)
         except msgspec.ValidationError as error:
-            raise Invalid(f"The request does not fit: {error}.") from None
+            raise Invalid(f"The request does not fit: {misfit(error)}.") from None
         page = await self._desk.audit(
             request[VIEWER], wanted, before=None if before is None else str(before), limit=limit
         )

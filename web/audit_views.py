@@ -66,6 +66,8 @@ class AuditVote(AuditView, frozen=True, kw_only=True):
     """What the ask's home said to it; null: nothing so far."""
     in_final: bool
     """Whether it is one of those that the final rests on."""
+    uncounted: bool = False
+    """An allow that was recorded and adds nothing, whatever its ruling said then."""
 
 
 class AuditHandover(AuditView, frozen=True, kw_only=True):
@@ -113,7 +115,7 @@ class AuditAsk(AuditView, frozen=True, kw_only=True):
     raised: int
     deadline: int | None
     outcome: str | None
-    """Null while it is open."""
+    """Null while it is open; `unclear` for what was neither denied nor declined."""
     unclear: bool
     choice: str | None
     reason: str | None

@@ -37,3 +37,10 @@ class CardView(Told, frozen=True, kw_only=True):
     """Until when it means that, as far as that is known."""
     late: Told | None = None
     """What an open one says from its deadline on, while nothing else is heard; no buttons."""
+
+
+class MadeByView(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose vote counted, and the machine on which it was given."""
+
+    person: str | None
+    machine: str | None

@@ -45,6 +45,8 @@ class RulesChecked(Given, frozen=True, kw_only=True):
     errors: list[RuleProblem]
     changes: str = ""
     """A unified diff from the rules in force; empty: there is no difference."""
+    notes: list[RuleProblem]
+    """What of it would have no effect as people, machines and time are now."""
 
 
 class RulesHistory(Given, frozen=True, kw_only=True):

@@ -5,6 +5,14 @@ from typing import Literal
 import msgspec
 
 
+class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong in a rules file."""
+
+    line: int
+    reason: str
+    fix: str
+
+
 class RulesSibling(msgspec.Struct, frozen=True, kw_only=True):
     """One of several versions that were put into force at the same time."""
 
@@ -29,6 +37,8 @@ class RulesView(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     machine: str = ""
     """Where it was applied."""
+    notes: list[RuleProblem] = []
+    """What of them has no effect as people, machines and time are now."""
     siblings: list[RulesSibling] = []
     """Several versions that were applied at the same time, each of them: all are in force, and
     of what they say the strictest counts. Empty: there is one version, as usual."""
@@ -50,14 +60,6 @@ class RulesVersion(msgspec.Struct, frozen=True, kw_only=True):
     added: int
     """Lines that those before did not have; next to it, lines that this has no more."""
     removed: int
-
-
-class RuleProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong in a rules file."""
-
-    line: int
-    reason: str
-    fix: str
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

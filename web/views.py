@@ -11,7 +11,7 @@ import msgspec
 from web.account_views import BannerView
 from web.attention_views import AttentionView
 from web.call_views import CallSummary, CallView
-from web.card_views import CardView
+from web.card_views import CardView, MadeByView
 from web.rules_views import RulesView
 
 Kind = Literal["question", "approval", "note", "done"]
@@ -49,8 +49,12 @@ class FinalView(View, frozen=True, kw_only=True):
 
     outcome: Literal["allowed", "denied", "answered", "declined", "expired", "withdrawn"]
     at: int
+    unclear: bool = False
+    """Neither denied nor declined: it went back to the agent as not understood."""
     by: str | None = None
     machine: str | None = None
+    """Whose vote closed it, and where; `made_by` has everyone whose vote counted."""
+    made_by: list[MadeByView] = []
     choice: str | None = None
     label: str | None = None
     text: str | None = None
@@ -386,5 +390,6 @@ class VoteReceipt(View, frozen=True, kw_only=True):
 
     vote: str
     state: str
-    """`recorded` while the home has not ruled, else a `sync.decide.vote.Ruling` value."""
+    """`recorded` while the home has not ruled, `uncounted` for an allow that adds nothing to
+    another of its machine, else a `sync.decide.vote.Ruling` value."""
     ask: AskView

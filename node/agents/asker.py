@@ -14,6 +14,7 @@ from node.agents.hosts import agent_of_client
 from node.desk.requests import Asker
 from sync.errors import Invalid
 from sync.limits import NAME_CHARACTERS, PROJECT_CHARACTERS
+from sync.misfits import misfit
 
 FOLDER_CHARACTERS: Final = 4096
 """The longest path a system takes."""
@@ -60,7 +61,7 @@ def asker_over_http(who: object, peer: Peer) -> Asker:
     try:
         claim = msgspec.convert(who, Who)
     except msgspec.ValidationError as error:
-        raise Invalid(f"`who` is not as it must be: {error}.") from error
+        raise Invalid(f"`who` is not as it must be: {misfit(error)}.") from error
     return Asker(
         agent=name(claim.agent, "agent"),
         session=name(claim.session, "session"),

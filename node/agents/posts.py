@@ -6,6 +6,7 @@ import msgspec
 
 from node.desk.requests import Asker
 from sync.errors import Invalid
+from sync.misfits import misfit
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -27,4 +28,4 @@ def as_record(value: dict[str, Any], record: type[Arguments]) -> Arguments:
     try:
         return msgspec.convert(value, record)
     except msgspec.ValidationError as error:
-        raise Invalid(f"The request is not as it must be: {error}.") from error
+        raise Invalid(f"The request is not as it must be: {misfit(error)}.") from error

@@ -116,9 +116,9 @@ class McpServer:
         try:
             return await self._tools.call(params.name, params.arguments or {}, call)
         except AskmeshError as error:
-            return Outcome(
-                text=f"{error.sentence} {error.hint}".strip(), structured=None, failed=True
-            )
+            tool = f"The tool for it is `{error.tool}`." if error.tool else ""
+            text = " ".join(filter(None, (error.sentence, error.hint, tool)))
+            return Outcome(text=text, structured=None, failed=True)
         except Exception:
             log.exception("the tool %s failed", params.name)
             sentence = "askmesh failed inside, so it is not known whether this was recorded."

@@ -12,8 +12,9 @@ from node.desk import persons
 from node.desk.rows import AskRow, Words, standing
 from node.desk.votes import allows
 from node.store import erasing
-from sync.decide.ask import AskState, Outcome
+from sync.decide.ask import Outcome
 from sync.decide.handover import Status, outcome_unknown
+from sync.decide.verdict import Maker, nobody_in_time, verdict, withdrawn
 from sync.log.facts import AskText, FinalText, ResolvedText
 from web.audit_views import (
     AuditAsk,
@@ -84,7 +85,7 @@ class Decisions:
             role=row.role,
             raised=row.created,
             deadline=row.deadline,
-            outcome=row.outcome,
+            outcome="unclear" if row.unclear else row.outcome,
             unclear=bool(row.unclear),
             choice=words.label(row.choice) or row.choice,
             reason=cut((final.reason if final else None) or row.reason),
@@ -114,24 +115,32 @@ class Decisions:
 
     def summary(self, row: AskRow, ask: AuditAsk) -> str:
         """Return who decided what, and what became of it, in one sentence."""
-        state = became(AskState(row.state), Outcome(row.outcome) if row.outcome else None)
         if row.outcome is None:
             counts = allows(self._connection, row, persons.everyone(self._connection))
             so_far = f": {counts} of {row.needed} so far" if row.needed > 1 else ""
             return f"Nobody has decided yet{so_far}."
-        head = _HEADS[row.outcome] if not row.unclear else "Sent back as unclear"
-        who = self._who(row, ask.votes)
-        if state in (Became.EXPIRED, Became.WITHDRAWN):
-            return f"{head}: {ask.reason}." if ask.reason else f"{head}."
-        what = f": {ask.choice}" if ask.choice else ""
-        return f"{head} by {who}{what}; {self._end(ask)}."
+        if row.outcome == Outcome.EXPIRED.value:
+            return f"{nobody_in_time(row.needed)}."
+        if row.outcome == Outcome.WITHDRAWN.value:
+            # A reason among the facts is the machine's own: the agent gives words.
+            agent = row.agent if row.reason is None else None
+            return f"{withdrawn(agent, ask.reason).rstrip('.')}."
+        head = verdict(
+            Outcome(row.outcome),
+            self._makers(row, ask.votes),
+            unclear=ask.unclear,
+            label=ask.choice,
+        )
+        return f"{head}; {self._end(ask)}."
 
-    def _who(self, row: AskRow, votes: Sequence[AuditVote]) -> str:
+    def _makers(self, row: AskRow, votes: Sequence[AuditVote]) -> list[Maker]:
+        """Everyone whose vote made the final; of what cannot be read, as it is kept."""
         made = [vote for vote in votes if vote.in_final and vote.decision != "take_back"]
-        if not made:
-            on = f" on {self._names.machine(row.closed_on)}" if row.closed_on else ""
-            return f"{self._names.person(row.closed_by)}{on}" if row.closed_by else "nobody known"
-        return " and ".join(f"{vote.person} on {vote.machine}" for vote in made)
+        if made:
+            return [Maker(name=vote.person, machine=vote.machine) for vote in made]
+        machine = self._names.machine(row.closed_on) if row.closed_on else None
+        name = self._names.person(row.closed_by) if row.closed_by else "nobody known"
+        return [Maker(name=name, machine=machine)]
 
     def _end(self, ask: AuditAsk) -> str:
         state = Became(ask.became)
@@ -140,16 +149,6 @@ class Decisions:
         if state is Became.SPENT and ask.resolved:
             return "the agent says it is done" if ask.resolved.ok else "the agent says it failed"
         return WORDS[state]
-
-
-_HEADS = {
-    Outcome.ALLOWED.value: "Allowed",
-    Outcome.DENIED.value: "Denied",
-    Outcome.ANSWERED.value: "Answered",
-    Outcome.DECLINED.value: "Declined",
-    Outcome.EXPIRED.value: "Expired: nobody decided in time",
-    Outcome.WITHDRAWN.value: "Withdrawn",
-}
 
 
 def _closes(vote: AuditVote, row: AskRow) -> bool:

@@ -8,7 +8,9 @@ import msgspec
 
 from node.audit.names import Names, cut
 from node.audit.proof import Found, Proof, compare, facts_of, text_of
+from node.desk import persons
 from node.desk.rows import AskRow, Words
+from node.desk.votes import uncounted
 from sync.decide.vote import Ruling
 from sync.log.facts import VoteFacts, VoteText
 from sync.log.names import node_name
@@ -57,11 +59,22 @@ class Votes:
             known = query("SELECT ask FROM vote WHERE hash = ?", (vote,)).fetchone()
             if known != (row.id,):
                 found.fails.append("a vote that its final rests on is not kept here")
-        shown = [self._vote(row, one, words, made, found) for one in kept]
+        beside = uncounted(self._connection, row, persons.everyone(self._connection))
+        shown = [
+            self._vote(row, one, words, made, found, adds_nothing=one.hash in beside)
+            for one in kept
+        ]
         return shown, max(0, count - len(kept))
 
     def _vote(
-        self, row: AskRow, vote: _Row, words: Words, made: Collection[bytes], found: Found
+        self,
+        row: AskRow,
+        vote: _Row,
+        words: Words,
+        made: Collection[bytes],
+        found: Found,
+        *,
+        adds_nothing: bool,
     ) -> AuditVote:
         named = f"the vote of {self._names.person(vote.person)}"
         entry = self._proof.entry(vote.hash, named, found)
@@ -86,6 +99,7 @@ class Votes:
             at=vote.at,
             ruling=vote.ruling,
             in_final=vote.hash in made,
+            uncounted=adds_nothing,
         )
 
 

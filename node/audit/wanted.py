@@ -173,6 +173,8 @@ _BY_OUTCOME: Final = {
     "unclear": "unclear",
 }
 """What is no outcome of a final, and can be asked for like one."""
+_DECIDED: Final = "outcome = :outcome AND NOT unclear"
+"""What went back as unclear is signed as a denial or as declined, and is neither."""
 
 
 def query(what: Wanted, column: str, where: str) -> tuple[str, dict[str, str | int]]:
@@ -189,7 +191,7 @@ def query(what: Wanted, column: str, where: str) -> tuple[str, dict[str, str | i
         )
         values["rule"] = what.rule
     if what.outcome is not None:
-        conditions.append(_BY_OUTCOME.get(what.outcome, "outcome = :outcome"))
+        conditions.append(_BY_OUTCOME.get(what.outcome, _DECIDED))
         values["outcome"] = what.outcome
     if what.persons is not None:
         conditions.append(

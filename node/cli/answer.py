@@ -18,6 +18,9 @@ RULING_S: Final = 5.0
 """How long to wait for the home's ruling before saying that the vote is on its way."""
 
 
+UNDECIDED: Final = frozenset({"recorded", "uncounted"})
+"""The answer is kept, and adds nothing so far."""
+
 FITTING: Final = {
     "approval": frozenset({"allow", "deny", "take_back"}),
     "question": frozenset({"answer", "decline", "take_back"}),
@@ -231,10 +234,8 @@ def _closed(error: PageRefused, ask: dict[str, Any]) -> Exception:
     final = error.error.get("final")
     if not isinstance(final, dict):
         return error
-    by = f" by {final['by']}" if final.get("by") else ""
-    label = f" ({final['label']})" if final.get("label") else ""
     stop = Stop(
-        f"{ask['short']} was {final['outcome']}{by}{label} already; your answer does not count.",
+        f"{ask['short']} is closed: {error.message}",
         hint="Look at it with `askmesh show`.",
         code=error.code,
     )
@@ -247,7 +248,7 @@ def _report(receipt: dict[str, Any], *, as_json: bool) -> None:
         print_json(receipt)
     else:
         click.echo(visible(receipt["ask"]["card"]["sentence"]))
-    if receipt["state"] == "recorded":
+    if receipt["state"] in UNDECIDED:
         click.get_current_context().exit(KEPT)
     if receipt["state"] not in {"accepted", "counted", "taken_back"}:
         raise Stop(

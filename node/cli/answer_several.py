@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from node.cli.answer import RULING_S, Wish, ballot, check_useful, resolved, unchanged
+from node.cli.answer import RULING_S, UNDECIDED, Wish, ballot, check_useful, resolved, unchanged
 from node.cli.card_text import RULE, ask_lines, one_line
 from node.cli.output import print_json
 from node.cli.place import Place
@@ -94,7 +94,7 @@ def _report(
             click.echo(visible_line(f"{ask['short']}  {said}"))
     if as_json:
         print_json({"outcomes": list(outcomes)})
-    if any(state not in COUNTS | {"recorded"} for state in states):
+    if any(state not in COUNTS | UNDECIDED for state in states):
         click.get_current_context().exit(REFUSED)
-    if "recorded" in states:
+    if UNDECIDED & set(states):
         click.get_current_context().exit(KEPT)

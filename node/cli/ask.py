@@ -12,9 +12,10 @@ from node.bridge import client
 from node.cli.durations import Duration
 from node.cli.output import json_option, print_json
 from node.cli.place import Place, pass_place
-from node.cli.stop import KEPT, REFUSED, Stop
+from node.cli.stop import KEPT, REFUSED, Stop, stop_for
 from node.desk.requests import Kind
 from sync.decide.visible import visible, visible_line
+from sync.errors import OnHold
 
 GOOD: Final = frozenset({"allowed", "answered", "posted"})
 SLACK_S: Final = 30.0
@@ -22,6 +23,8 @@ SLACK_S: Final = 30.0
 
 PATIENCE_S: Final = 10.0
 """A node that restarts is back within this; the request id makes the second try safe."""
+
+AGAIN: Final = "Once the node runs (`askmesh up`), the same command with its --key waits again."
 
 
 @click.command()
@@ -54,7 +57,8 @@ def ask(
 
     Prints the ask's id; with --wait the answer too. Ends with 0 when it is recorded
     (with --wait: allowed or answered), 1 when it was denied, declined, expired or
-    withdrawn, 4 when it still waits. To go on waiting, run it again with its --key.
+    withdrawn, 4 when it still waits, or its allow is held back (an account is on hold).
+    To go on waiting, run it again with its --key.
 
     Example: askmesh ask --kind question --title "Port?" --option 8000 --option 9000 --wait 10m
 
@@ -75,7 +79,7 @@ def ask(
         if not as_json:
             _say_recorded(reply)
         if wait is not None and reply["state"] != "posted":
-            reply |= _waited(place, reply["full_id"], wait)
+            reply |= _waited(place, reply, wait)
             if not as_json:
                 _say_answer(reply)
     if as_json:
@@ -163,16 +167,36 @@ def _it_stays() -> Iterator[None]:
         raise click.exceptions.Exit(KEPT) from None
 
 
-def _waited(place: Place, ask_id: str, wait: float) -> dict[str, Any]:
-    """Where the ask stands after waiting, over restarts of the node."""
-    return client.call(
-        place.home,
-        "await",
-        place.who(),
-        {"ask_id": ask_id, "wait_s": wait},
-        timeout=wait + SLACK_S,
-        patience=PATIENCE_S,
-    )
+def _waited(place: Place, recorded: dict[str, Any], wait: float) -> dict[str, Any]:
+    """Where the ask stands after waiting, over restarts of the node.
+
+    Raises `Stop` that names the ask: it is recorded, whatever became of the waiting.
+    """
+    try:
+        return client.call(
+            place.home,
+            "await",
+            place.who(),
+            {"ask_id": recorded["full_id"], "wait_s": wait},
+            timeout=wait + SLACK_S,
+            patience=PATIENCE_S,
+        )
+    except client.Refused as error:
+        # It is decided, and is handed over once the hold has ended: no verdict yet.
+        kept = error.code == OnHold.code
+        stop = stop_for(error)
+        stop.exit_code = KEPT if kept else stop.exit_code  # type: ignore[misc]  # as in `Stop`
+        raise _named(stop, recorded) from error
+    except client.NodeAway as error:
+        stop = stop_for(error)
+        stop.hint = f"{recorded['id']} is recorded and stays open. {AGAIN}"
+        raise _named(stop, recorded) from error
+
+
+def _named(stop: Stop, recorded: dict[str, Any]) -> Stop:
+    """The same, so that a script that reads the one object still knows its ask."""
+    stop.more = {"id": recorded["id"], "full_id": recorded["full_id"]}
+    return stop
 
 
 def _say_recorded(reply: dict[str, Any]) -> None:
@@ -197,7 +221,9 @@ def answer_lines(reply: dict[str, Any]) -> list[str]:
     """The answer: the verdict first, then the choice and the words of whoever gave it."""
     by = f" by {reply['by']}" if reply["by"] else ""
     reason = f": {reply['reason']}" if reply["reason"] else ""
-    lines = [visible_line(f"{reply['state']}{by}{reason}")]
+    # Neither a no nor an answer: whoever reads "declined" would not ask again.
+    state = "sent back as unclear" if reply.get("unclear") else reply["state"]
+    lines = [visible_line(f"{state}{by}{reason}")]
     lines += [
         visible(f"{name}: {reply[name]}") for name in ("choice", "text", "because") if reply[name]
     ]

@@ -224,13 +224,21 @@ def state_line(view: dict[str, Any], now: int) -> str:
     return f"{view['state']} until {clock(view['until'], now)}"
 
 
+def called(view: dict[str, Any]) -> str:
+    """What calls a person whom nothing hushes right now."""
+    if any(not one["on"] for one in view["subscriptions"]):
+        return "You are called for what you may answer, but for what is named below."
+    hours = " outside of your quiet hours" if view["quiet"] is not None else ""
+    return f"You are called for everything you may answer{hours}."
+
+
 def _print(place: Place, view: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(view)
         return
     now = int(place.node()["now"])
     if view["state"] == "called":
-        click.echo("You are called for what you may answer, but for what is named below.")
+        click.echo(called(view))
     else:
         line = state_line(view, now)
         click.echo(f"You are {line}. Asks wait; answer them when you look: askmesh list")

@@ -60,6 +60,7 @@ def _vote(vote: "AuditVote") -> str:
     where = vote.machine if vote.session is None else f"{vote.machine}, {vote.session}"
     said = "unclear" if vote.unclear else vote.decision.replace("_", " ")
     ruling = "not ruled on yet" if vote.ruling is None else vote.ruling.replace("_", " ")
+    ruling = "recorded, not counted" if vote.uncounted else ruling
     words = [text for text in (vote.choice, vote.text, vote.because) if text]
     told = f": {'; '.join(words)}" if words else ""
     return f"{vote.person} ({where}), {_moment(vote.at)}: {said}, {ruling}{told}"

@@ -1,17 +1,19 @@
 """The gate's rules: `rules check`, `rules show`, `rules apply`."""
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from node.bridge.client import NodeAway, Refused
 from node.cli.durations import moment
 from node.cli.output import json_option, plural, print_json
 from node.cli.place import Place, pass_place
 from node.cli.rules_explain import explain
 from node.cli.rules_history import history, show_version
 from node.cli.rules_propose import propose
-from node.cli.stop import Stop
+from node.cli.stop import REFUSED, Stop
 from node.cli.terminal import Terminal, signed_in
 from sync.decide.visible import visible, visible_line
 from sync.limits import NAME_CHARACTERS
@@ -41,20 +43,22 @@ rules.add_command(propose)
 @rules.command()
 @click.argument("file", type=SOURCE)
 @json_option
-def check(*, file: Path, as_json: bool) -> None:
+@pass_place
+def check(place: Place, *, file: Path, as_json: bool) -> None:
     """Check a rules file. Needs no node and changes nothing.
+
+    Where a node runs, it also says what its people and machines cannot reach by now.
 
     Example: askmesh rules check rules.toml
     """
     found = parsed(file, read(file))
-    notes = _notes(file, found)
+    notes = _notes(file, found, _status(place))
     if as_json:
         known = {"ok": True, "version": found.version, "count": len(found.rules)}
-        print_json(known | ({} if notes is None else {"notes": notes}))
+        print_json(known | {"notes": notes})
         return
     click.echo(f"{file}: {plural(len(found.rules), 'rule')}, version {found.version}.")
-    for note in notes or []:
-        click.echo(visible(f"  {file}:{note['line']}: {note['reason']}\n    {note['fix']}"))
+    click.echo("".join(f"{line}\n" for line in noted(str(file), notes)), nl=False)
 
 
 @rules.command(short_help="Show the rules in force, or compare FILE.")
@@ -68,7 +72,8 @@ def show(
 ) -> None:
     """Show which rules are in force, by whom; with FILE, whether it is what is in force.
 
-    The version is made from the text of the rules: the same text has the same version.
+    The version is made from the text of the rules: the same text has the same version. Ends
+    with 1 when FILE could not be applied.
 
     Example: askmesh rules show rules.toml
     """
@@ -82,18 +87,16 @@ def show(
             force = page.get("rules")["rules"]
     else:
         force = place.node()["rules"]
-    applied = None if file is None else is_in_force(force, read(file))
+    compared = None if file is None else compare(file, force, _status(place))
     if as_json:
-        print_json({"rules": force} | ({} if file is None else {"applied": applied}))
-        return
-    for line in summary(force):
-        click.echo(line)
-    if file is not None and applied:
-        click.echo(f"{file} is what is in force.")
-    elif file is not None:
-        click.echo(f"{file} is not applied. To put it in force: askmesh rules apply {file}")
-    if source and force is not None:
-        click.echo(visible(force["source"]))
+        print_json({"rules": force} | (compared.object if compared else {}))
+    else:
+        for line in [*summary(force), *(compared.lines if compared else [])]:
+            click.echo(line)
+        if source and force is not None:
+            click.echo(visible(force["source"]))
+    if compared is not None and compared.refused:
+        click.get_current_context().exit(REFUSED)
 
 
 @rules.command()
@@ -113,7 +116,7 @@ def apply(place: Place, *, file: Path | None, version: str | None, as_json: bool
         raise click.UsageError("Give one: a FILE, or --version V.")
     source = "" if file is None else read(file)
     if file is not None:
-        parsed(file, source)
+        parsed(file, source, repository=False)
     with Terminal() as terminal, signed_in(place, terminal) as page:
         name = "" if file is None else file.name[:NAME_CHARACTERS]
         if version is not None:
@@ -136,7 +139,8 @@ def put_into_force(
     checked = page.post("rules", "check", body={"source": source})
     if not checked["ok"]:
         raise refused(name, checked["errors"])
-    terminal.show(["", *visible(checked["changes"]).splitlines(), ""])
+    notes = noted(name, checked.get("notes", []))
+    terminal.show(["", *visible(checked["changes"]).splitlines(), *notes, ""])
     from node.gate.rules import parse
 
     terminal.confirm(f"Put {plural(len(parse(source, name).rules), 'rule')} into force?")
@@ -162,12 +166,17 @@ def read(file: Path) -> str:
         ) from error
 
 
-def parsed(file: Path, source: str) -> "Rules":
-    """The rules of a file. Raises `Stop` with every problem, its line and its fix."""
+def parsed(file: Path, source: str, *, repository: bool | None = None) -> "Rules":
+    """The rules of a file. Raises `Stop` with every problem, its line and its fix.
+
+    `repository`: whether it is read as a repository's own; None: by its name.
+    """
+    from node.gate.repository import FILE
     from node.gate.rules import RulesRefused, as_json, parse
 
+    own = file.name == FILE if repository is None else repository
     try:
-        return parse(source, file.name)
+        return parse(source, file.name, tightening=own)
     except RulesRefused as error:
         raise refused(str(file), as_json(error.problems)) from error
 
@@ -182,12 +191,64 @@ def refused(name: str, problems: list[dict[str, Any]]) -> Stop:
     return stop
 
 
-def _notes(file: Path, found: "Rules") -> list[dict[str, Any]] | None:
-    """What of a repository's file has no effect; None for another file."""
+def _notes(file: Path, found: "Rules", status: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """What of a file has no effect, by the node's clock, people and machines where it runs."""
+    from node.gate.remarks import Reach, remarks
     from node.gate.repository import FILE, without_effect
     from node.gate.rules import as_json
 
-    return as_json(without_effect(found)) if file.name == FILE else None
+    now = time.time_ns() // 1_000_000 if status is None else int(status["now"])
+    reach = None if status is None else Reach.told(status.get("allows"))
+    own = without_effect(found) if file.name == FILE else []
+    return as_json(sorted([*own, *remarks(found, now, reach)], key=lambda note: note.line))
+
+
+def noted(name: str, notes: list[dict[str, Any]]) -> list[str]:
+    """Notes as lines of text, each with its line and its fix."""
+    lines: list[str] = []
+    for note in notes:
+        at = f"{name}:{note['line']}"
+        lines += [visible_line(f"  {at}: {note['reason']}"), visible_line(f"    {note['fix']}")]
+    return lines
+
+
+def _status(place: Place) -> dict[str, Any] | None:
+    """What the node says of itself; None where none answers."""
+    try:
+        return place.node()
+    except (NodeAway, Refused):
+        return None
+
+
+class Compared(NamedTuple):
+    """How a file stands to what is in force."""
+
+    lines: list[str]
+    object: dict[str, Any]
+    refused: bool
+
+
+def compare(file: Path, force: dict[str, Any] | None, status: dict[str, Any] | None) -> Compared:
+    """Say whether a file is in force, could be, or is refused and why."""
+    source = read(file)
+    if is_in_force(force, source):
+        return Compared([f"{file} is what is in force."], {"applied": True}, refused=False)
+    try:
+        found = parsed(file, source)
+    except Stop as stop:
+        lines = [visible(line) for line in stop.message.splitlines()]
+        return Compared(lines, {"applied": False, **stop.more}, refused=True)
+    notes = _notes(file, found, status)
+    changed = force is not None and force["name"] == file.name
+    other = "is no longer what was applied under its name" if changed else "is not applied"
+    return Compared(
+        [
+            f"{file} {other}. To put it in force: askmesh rules apply {file}",
+            *noted(str(file), notes),
+        ],
+        {"applied": False, "notes": notes},
+        refused=False,
+    )
 
 
 def is_in_force(force: dict[str, Any] | None, source: str) -> bool:
@@ -219,7 +280,7 @@ def summary(force: dict[str, Any] | None) -> list[str]:
             "To settle it: askmesh rules apply --version V, or a file. Where an owner applied"
             " one of them, only an owner settles it."
         )
-    return [visible_line(line) for line in lines]
+    return [visible_line(line) for line in lines] + noted(force["name"], force.get("notes", []))
 
 
 def _rules(force: dict[str, Any]) -> str:

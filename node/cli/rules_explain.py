@@ -93,12 +93,16 @@ def explain(
 def _law(rules: "Rules", call: Call, *, own: str | None) -> "Law":
     """These rules, and those of the repository in which the call is made."""
     from node.gate.law import Law
-    from node.gate.repository import FILE, around
+    from node.gate.repository import FILE, around, of_rules
+    from node.gate.rules import EMPTY
 
-    # A repository's own file, given as the rules to explain, does not stand over itself.
-    looks = call.here and call.cwd is not None and own != FILE
+    now = time.time_ns() // 1_000_000
+    if own == FILE:
+        # It is explained as what it is, and does not stand over itself a second time.
+        return Law(account=EMPTY, repository=(of_rules(rules),), now=now)
+    looks = call.here and call.cwd is not None
     repository = around(os.path.realpath(call.cwd or "")) if looks else ()
-    return Law(account=rules, repository=repository, now=time.time_ns() // 1_000_000)
+    return Law(account=rules, repository=repository, now=now)
 
 
 def _tell(call: Call, law: "Law", *, as_json: bool) -> None:

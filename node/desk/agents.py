@@ -105,7 +105,8 @@ class AgentDesk:
         if row.session != who.session:
             raise NotAllowed(
                 f"{self.context.short(row.id)} was raised by another session.",
-                hint="Use `claim` to take over a question of your project.",
+                hint="A question of your project can be taken over.",
+                tool="claim",
             )
         if row.enforced:
             raise NotAllowed(
@@ -343,7 +344,8 @@ class AgentDesk:
         if row.state != AskState.HANDED.value:
             raise Conflict(
                 f"{short} was not handed over, so nothing can have come of it.",
-                hint="Use `await_answer` first.",
+                hint="Wait for its answer first.",
+                tool="await_answer",
             )
         if row.handed_to != who.session or (token is not None and token != row.token):
             raise Conflict(

@@ -6,6 +6,7 @@ from typing import cast
 from node.desk import persons
 from node.desk.attention import why_unheard
 from node.desk.context import Context
+from node.desk.made_by import names_of
 from node.desk.requests import Answer, AnswerState, Flagged, Kind
 from node.desk.rows import AskRow, words
 from node.desk.votes import allows, counting_votes
@@ -54,7 +55,6 @@ def answer_of(
     answer = text.answer
     here = row.home == context.identity.name
     holds = here and session is not None and row.handed_to == session
-    by = persons.everyone(connection).get(row.closed_by or "")
     expired = row.outcome == Outcome.EXPIRED.value
     why = answer.reason if answer else GONE.get(row.outcome or "")
     return Answer(
@@ -67,7 +67,7 @@ def answer_of(
         choice=text.label(row.choice) if holds else None,
         text=answer.text if answer and holds else None,
         because=answer.because if answer and holds else None,
-        by=by.name if by and holds else None,
+        by=names_of(connection, row) if holds else None,
         fallback=text.ask.fallback if expired and text.ask else None,
         reason=row.handover_why or why or row.reason,
         resolved=row.resolved_at is not None,

@@ -21,6 +21,7 @@ from node.desk.votes import (
     final_votes,
     is_signed,
     taken_back,
+    uncounted,
     unruled,
     words_of,
 )
@@ -42,6 +43,9 @@ from web.views import AskView, VoteReceipt
 _log = logging.getLogger("askmesh.answers")
 
 LOST = frozenset({Ruling.SUPERSEDED.value, Ruling.LATE.value})
+NOT_RECORDED = "Your answer came after that and was not recorded."
+UNCOUNTED = "uncounted"
+"""What is told of an allow that is recorded, and adds nothing to another of its machine."""
 YES = frozenset({Decision.ALLOW, Decision.ANSWER})
 OPEN_OWN = (
     "SELECT hash FROM vote WHERE ask = ? AND person = ? AND decision != 'take_back'"
@@ -329,12 +333,15 @@ class Answers:
             raise Conflict
         ruling = _ruling(connection, vote)
         view = Looking(self.context, connection, viewer.person).ask(row)
-        receipt = VoteReceipt(vote=vote.hex(), state=ruling or "recorded", ask=view)
+        beside = vote in uncounted(connection, row, persons.everyone(connection))
+        state = UNCOUNTED if beside else ruling or "recorded"
+        receipt = VoteReceipt(vote=vote.hex(), state=state, ask=view)
         if ruling == Ruling.ON_HOLD.value:
             return receipt, accounts.held_at_home(connection, viewer.person, view.machine.name)
         # A ruling may be here before the final that it names.
         lost = ruling in LOST and row.outcome is not None
-        return receipt, self.closed(connection, row, viewer, view) if lost else None
+        closed = self.closed(connection, row, viewer, view, late=True) if lost else None
+        return receipt, closed
 
     def closed(
         self,
@@ -342,21 +349,20 @@ class Answers:
         row: AskRow,
         viewer: Viewer,
         view: AskView | None = None,
+        *,
+        late: bool = False,
     ) -> AskClosed:
-        """Return the error that tells a person what became final instead."""
+        """Return the error that tells a person what became final instead.
+
+        `late`: the answer is recorded, and came later than what closed the ask.
+        """
         looking = Looking(self.context, connection, viewer.person)
         view = view or looking.ask(row)
         final = looking.final(row, words(connection, row))
         if final is None:
             raise Conflict
-        what = f"{final.outcome} “{final.label}”" if final.label else final.outcome
-        who = f" by {final.by}" if final.by else ""
-        where = f" on {final.machine}" if final.machine else ""
-        return AskClosed(
-            f"It was {what}{who}{where} before your answer came; yours does not count.",
-            final=final,
-            ask=view,
-        )
+        yours = "Your answer came later and does not count." if late else NOT_RECORDED
+        return AskClosed(f"{looking.ended(row)}. {yours}", final=final, ask=view)
 
 
 def _ruling(connection: sqlite3.Connection, vote: bytes) -> str | None:

@@ -98,7 +98,8 @@ class BoardDesk:
         if found is None:
             raise NotFound(
                 f"There is no board {title[:80]!r} in this project.",
-                hint="`board_get` without a title lists those there are.",
+                hint="Without a title, those there are are listed.",
+                tool="board_get",
             )
         return found
 
@@ -223,7 +224,9 @@ def _set(edit: RowEdit, line: Line) -> dict[str, str]:
 def _advance(edit: RowEdit, line: Line) -> dict[str, str]:
     if not line.here:
         raise NotFound(
-            f"There is no row {edit.label[:80]!r} to advance.", hint="Set it with `board_row`."
+            f"There is no row {edit.label[:80]!r} to advance.",
+            hint="Set it first.",
+            tool="board_row",
         )
     over = advanced(line.cells.get("history", ""), line.cells)
     blank = dict.fromkeys(ACTION, "")

@@ -2,6 +2,7 @@
 
 from node.desk import persons, rows
 from node.desk.context import Context
+from node.desk.made_by import names_of
 from node.desk.protocols import GateVerdict
 from node.desk.raising import CallContent
 from node.desk.rows import AskRow
@@ -11,6 +12,7 @@ from sync import limits
 from sync.decide import standing
 from sync.decide.ask import AskState, Outcome
 from sync.decide.standing import Said
+from sync.decide.verdict import nobody_in_time
 
 
 def not_decided(context: Context, transaction: Transaction, row: AskRow) -> GateVerdict:
@@ -34,9 +36,8 @@ def not_decided(context: Context, transaction: Transaction, row: AskRow) -> Gate
 def verdict_of(context: Context, transaction: Transaction, row: AskRow) -> GateVerdict:
     """Return what the gate prints about an ask that is closed."""
     short = context.short(row.id)
-    people = dict(transaction.rows("SELECT id, name FROM person"))
     answer = rows.words(transaction.connection, row).answer
-    by = people.get(row.closed_by or "", "a person")
+    by = names_of(transaction.connection, row) or "a person"
     because = f": {answer.because}" if answer and answer.because else "."
     if row.unclear:
         because = f": “{answer.because}”." if answer and answer.because else "."
@@ -53,7 +54,8 @@ def verdict_of(context: Context, transaction: Transaction, row: AskRow) -> GateV
     elif row.outcome == Outcome.DENIED.value:
         sentence = f"Denied by {by} ({short}){because}"
     elif row.outcome == Outcome.EXPIRED.value:
-        sentence = f"{short}: the deadline passed and nobody answered, so the call may not run."
+        late = nobody_in_time(row.needed)
+        sentence = f"{short}: {late[:1].lower()}{late[1:]}, so the call may not run."
     else:
         sentence = f"{short} was withdrawn, so the call may not run."
     return GateVerdict(allow=allowed, sentence=sentence, ask=short)
@@ -63,7 +65,7 @@ def held_back(context: Context, transaction: Transaction, row: AskRow, why: Said
     """Return the deny of an allow that is not handed over while an account is on hold."""
     short = context.short(row.id)
     people = dict(transaction.rows("SELECT id, name FROM person"))
-    by = people.get(row.closed_by or "", "a person")
+    by = names_of(transaction.connection, row) or "a person"
     who = people.get(why.person or "")
     because = standing.not_handed(why.level, whole=why.person is None, who=who)
     return GateVerdict(

@@ -159,7 +159,8 @@ class Mailbox:
         if to_me is None or row.project != who.project:
             raise NotAllowed(
                 f"{short(row.id)} is not a message to you, so you cannot acknowledge it.",
-                hint="`inbox` shows those that are.",
+                hint="List those that are.",
+                tool="inbox",
             )
         return row
 

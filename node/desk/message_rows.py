@@ -62,7 +62,9 @@ def find(context: Context, connection: sqlite3.Connection, typed: str) -> Messag
         (number, prefix, context.identity.fleet, here),
     )
     if not found:
-        raise NotFound(f"There is no message {typed[:80]}.", hint="`inbox` shows those to you.")
+        raise NotFound(
+            f"There is no message {typed[:80]}.", hint="List those to you.", tool="inbox"
+        )
     if len(found) > 1 and found[0].home != here:
         ids = ", ".join(row.id for row in found)
         raise Invalid(f"{typed[:80]} names several messages: {ids}.")

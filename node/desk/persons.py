@@ -97,32 +97,30 @@ def more_needed(
     count, reason = reachable(connection, quorum.role)
     if not count or (quorum == Quorum() and not votes):
         return count, reason
-    machines = _machines(connection, quorum.role)
+    known = machines(connection, quorum.role)
     said = accounts.said(connection)
     free = {
-        person: nodes
-        for person, nodes in machines.items()
-        if standing.refuses(said, person) is None
+        person: nodes for person, nodes in known.items() if standing.refuses(said, person) is None
     }
     able, short = missing(quorum, votes, free)
     if not short:
         return able, None
-    if len(free) < len(machines) and not missing(quorum, votes, machines)[1]:
+    if len(free) < len(known) and not missing(quorum, votes, known)[1]:
         return able, standing.NO_REACH_OF_SOME
-    return able, _too_few(quorum, machines)
+    return able, _too_few(quorum, known)
 
 
-def _machines(connection: sqlite3.Connection, role: str | None) -> dict[str, set[bytes]]:
+def machines(connection: sqlite3.Connection, role: str | None) -> dict[str, set[bytes]]:
     """Return where each person who may answer what `role` guards can do so."""
     everybody = everyone(connection)
-    machines: dict[str, set[bytes]] = {}
+    found: dict[str, set[bytes]] = {}
     for node, person in connection.execute(
         "SELECT node, person FROM speaks_for JOIN node ON node.id = node"
         " WHERE live AND removed IS NULL"
     ):
         if eligible(everybody.get(person), role):
-            machines.setdefault(person, set()).add(node.encode())
-    return machines
+            found.setdefault(person, set()).add(node.encode())
+    return found
 
 
 def _too_few(quorum: Quorum, machines: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -15,12 +16,16 @@ from node.desk.call_content import whole
 from node.desk.context import Context
 from node.desk.persons import conflicts, reachable
 from node.desk.rows import AskRow, by_id, find, select, words
+from node.desk.rules_reach import reach_of
 from node.desk.rules_store import RulesStore, without_text
 from node.desk.standing import banner
 from node.desk.views import Looking, as_object
+from node.desk.votes import uncounted
 from node.store import erasing
 from node.store.transaction import Transaction
 from node.version import VERSION
+from sync.decide.ask import Outcome
+from sync.decide.verdict import outcome_word
 from sync.errors import NotFound, StoreError, StoreFull, StoreReadOnly
 from web.call_views import CallView, FileView
 from web.desk import Viewer
@@ -236,6 +241,7 @@ class Reading:
                 "counts": msgspec.to_builtins(looking.counts()),
                 "sessions": [msgspec.to_builtins(item) for item in looking.sessions()],
                 "rules": summary,
+                "allows": asdict(reach_of(connection, self.context.identity.name)),
                 "account": None if account is None else msgspec.to_builtins(account),
                 "banners": hindrance(self.context.writer.trouble)
                 + banners(connection, looking.now)
@@ -293,7 +299,8 @@ def history(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> li
     if row.closed is not None and row.outcome is not None:
         reason = (text.answer.reason if text.answer else None) or row.reason or ""
         machine = looking.machine(row.home).name
-        lines.append(HistoryLine(at=row.closed, what=row.outcome, who=machine, text=reason))
+        what = outcome_word(Outcome(row.outcome), unclear=bool(row.unclear))
+        lines.append(HistoryLine(at=row.closed, what=what, who=machine, text=reason))
     if row.handover_at is not None:
         what = "handed over" if row.handover == "handed" else "void"
         who = row.handed_to or looking.machine(row.home).name
@@ -315,18 +322,22 @@ def _votes(connection: sqlite3.Connection, looking: Looking, row: AskRow) -> lis
     home = looking.machine(row.home).name
     # Where there is one machine, its name on every line would tell nothing.
     several = len(looking.machines) > 1
+    not_counted = uncounted(connection, row, looking.people)
     lines: list[HistoryLine] = []
-    for node, person, decision, ruling, at in connection.execute(
-        "SELECT node, person, decision, ruling, at FROM vote WHERE ask = ? ORDER BY n", (row.id,)
+    for vote, node, person, decision, unclear, ruling, at in connection.execute(
+        "SELECT hash, node, person, decision, unclear, ruling, at FROM vote WHERE ask = ?"
+        " ORDER BY n",
+        (row.id,),
     ):
         who = looking.name_of(person) or ""
         said = f"{home} has not ruled on it yet" if ruling is None else ruling.replace("_", " ")
+        given = decision.replace("_", " ")
         lines.append(
             HistoryLine(
                 at=at,
-                what=f"answered: {decision.replace('_', ' ')}",
+                what="sent back as unclear" if unclear else f"answered: {given}",
                 who=f"{who} on {looking.machine(node).name}" if several else who,
-                text=said,
+                text="recorded, not counted" if vote in not_counted else said,
             )
         )
     return lines

@@ -21,6 +21,10 @@ VERSIONS: Final = (
 )
 
 
+FIRST_NAME: Final = "rules"
+"""What stands at the top of a difference where there were no rules before."""
+
+
 class Kept(NamedTuple):
     """One version as it is stored."""
 
@@ -112,7 +116,9 @@ def changes(before: Iterable[Text], after: str) -> str:
 
     In bounded time, so that no text of a peer can keep a machine busy.
     """
-    texts = list(before) or [Text("no rules", "")]
+    texts = list(before)
+    if not texts:
+        return unified("", after, FIRST_NAME, new=True) if after else ""
     different = (text for text in texts if text.source != after)
     return "".join(unified(text.source, after, text.name, new=False) for text in different)
 

@@ -12,7 +12,8 @@ import msgspec
 
 from node.desk import persons, rules_history
 from node.desk.context import Context
-from node.gate.checker import check
+from node.desk.rules_reach import notes_on
+from node.gate import checker
 from node.gate.match import Glob
 from node.gate.rules import EMPTY, Rule, Rules, RulesRefused, parse, version_of
 from node.store.transaction import Transaction
@@ -87,7 +88,20 @@ class RulesStore:
         records, rules = await self._latest_parsed()
         if not records:
             return None
-        return await self.context.reader.run(partial(_shown, _view(records, rules)))
+        shown = partial(self._shown, _view(records, rules), rules, now=self.context.clock.now())
+        return await self.context.reader.run(shown)
+
+    def _shown(
+        self, view: RulesView, rules: Rules, connection: sqlite3.Connection, *, now: int
+    ) -> RulesView:
+        """Return the same with its machine, all of several versions, and what does nothing."""
+        found = rules_history.siblings(connection)
+        return msgspec.structs.replace(
+            view,
+            machine=found[0].machine if found else "",
+            siblings=found if len(found) > 1 else [],
+            notes=notes_on(connection, rules, self.context.identity.name, now),
+        )
 
     async def check(self, source: str) -> RulesChecked:
         """Say what is wrong with a rules file, and what it would change."""
@@ -97,10 +111,13 @@ class RulesStore:
 
         records, people = await self.context.reader.run(before)
         texts = [rules_history.Text(record.name, record.source) for record in records]
-        problems = await asyncio.to_thread(check, source, people)
+        rules, problems = await asyncio.to_thread(checker.read, source, people)
+        here, now = self.context.identity.name, self.context.clock.now()
+        noting = partial(notes_on, rules=rules or EMPTY, here=here, now=now)
         return RulesChecked(
             ok=not problems,
             errors=msgspec.convert(problems, list[RuleProblem]),
+            notes=await self.context.reader.run(noting),
             changes=await asyncio.to_thread(rules_history.changes, texts, source),
         )
 
@@ -145,7 +162,8 @@ class RulesStore:
             after = _records(transaction.connection)
             if [record.source for record in after] != [source]:
                 raise _not_ours(several=len(before) > 1)
-            return _shown(_view(after, parsed), transaction.connection)
+            shown = _view(after, parsed)
+            return self._shown(shown, parsed, transaction.connection, now=transaction.now)
 
         return await self.context.writer.run("apply_rules", job)
 
@@ -242,13 +260,6 @@ def _view(records: list[Record], rules: Rules) -> RulesView:
         count=sum(len(each.rules) for each in (rules, *rules.siblings)),
         source=source,
     )
-
-
-def _shown(view: RulesView, connection: sqlite3.Connection) -> RulesView:
-    """The same, with the machine on which it was applied, and all of several versions."""
-    found = rules_history.siblings(connection)
-    machine = found[0].machine if found else ""
-    return msgspec.structs.replace(view, machine=machine, siblings=found if len(found) > 1 else [])
 
 
 def without_text(view: RulesView) -> dict[str, Any]:

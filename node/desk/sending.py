@@ -229,7 +229,8 @@ class Sender:
                 raise TooMany(
                     f"{seat.address} has not acknowledged {unread} messages of yours, the most"
                     " there is room for; this one was not sent.",
-                    hint="Wait until it does, or tell a person with `flag`.",
+                    hint="Wait until it does, or tell a person.",
+                    tool="flag",
                 )
 
     def _sent(self, connection: sqlite3.Connection, row: MessageRow) -> Sent:

@@ -127,8 +127,9 @@ class Taking:
                 hint=(
                     "An approval is handed over once; raise a new one."
                     if row.kind == Kind.APPROVAL.value
-                    else "Claim it with take_over if that session is gone."
+                    else "It can be taken over if that session is gone."
                 ),
+                tool="" if row.kind == Kind.APPROVAL.value else "claim",
             )
         return row
 

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -11,20 +11,23 @@ from node.desk import accounts, far, persons
 from node.desk.attention import Attentive, Columns, asked
 from node.desk.card_view import card_view
 from node.desk.context import Context
+from node.desk.made_by import Made, made_by
 from node.desk.own_vote import own_vote, with_quorum
 from node.desk.rows import AskRow, Words, select, standing, words
 from node.desk.session_views import project_name, session_views
 from node.desk.sight import Sight
-from node.desk.votes import COUNTED_FROM, allows, final_votes
+from node.desk.votes import allows
 from node.store import erasing
 from sync.decide import standing as standing_of
 from sync.decide.ask import AskState, Kind, Outcome
+from sync.decide.card_closed import ended
 from sync.decide.card_facts import CardFacts
 from sync.decide.handover import WHY_RESTORED, Held, Status
 from sync.decide.people import Person, Role, eligible
+from sync.decide.verdict import Maker
 from sync.decide.vote import Ruling
 from web.call_views import CallSummary
-from web.card_views import CardView
+from web.card_views import CardView, MadeByView
 from web.views import (
     AskView,
     Counts,
@@ -129,12 +132,21 @@ class Looking:
             at=row.closed,
             by=self.name_of(row.closed_by),
             machine=self.machine(row.closed_on).name if row.closed_on else None,
+            unclear=bool(row.unclear),
+            made_by=[
+                MadeByView(person=made.name, machine=made.machine)
+                for made in map(self._maker, made_by(self.connection, row))
+            ],
             choice=row.choice,
             label=text.label(row.choice),
             text=answer.text if answer else None,
             because=answer.because if answer else None,
             reason=(answer.reason if answer else None) or row.reason,
         )
+
+    def ended(self, row: AskRow) -> str:
+        """Return how an ask ended, as one sentence without its full stop."""
+        return ended(self._facts(row, words(self.connection, row)))
 
     def counts(self) -> Counts:
         """Count what the badge, the title and the lists show."""
@@ -194,17 +206,17 @@ class Looking:
             self._disputed[row.home] = found
         return row.id in found
 
-    def _own_made(self, row: AskRow) -> bool:
-        """Whether the viewer's vote is one of those in a final that can be taken back."""
-        if self.viewer is None or row.state != AskState.CLOSED.value or row.needed < COUNTED_FROM:
-            return False
-        made = final_votes(self.connection, row)
-        (mine,) = self.connection.execute(
-            "SELECT count(*) FROM vote WHERE person = ? AND ask = ?"
-            " AND lower(hex(hash)) IN (SELECT value FROM json_each(?))",
-            (self.viewer.id, row.id, json.dumps([vote.hex() for vote in made])),
-        ).fetchone()
-        return bool(mine)
+    def _made_by(self, row: AskRow) -> dict[str, Any]:
+        """Return the fields of `CardFacts` that say who beside the deciding one counted."""
+        makers = [self._maker(made) for made in made_by(self.connection, row)]
+        return {"own_made": any(one.viewer for one in makers), "also_by": tuple(makers[:-1])}
+
+    def _maker(self, made: Made) -> Maker:
+        return Maker(
+            name=self.name_of(made.person),
+            machine=self.machine(made.node).name if made.node else None,
+            viewer=self.viewer is not None and made.person == self.viewer.id,
+        )
 
     def _erased(self, row: AskRow, text: Words) -> ErasedView | None:
         """Whether its words are gone, and by whom: no one's, where they were only kept so long."""
@@ -249,13 +261,13 @@ class Looking:
             own_taking_back=own.taking_back,
             own_lost=own.ruled in LOST,
             own_refused=REFUSED.get(own.ruled),
-            own_made=self._own_made(row),
             outcome=Outcome(row.outcome) if row.outcome else None,
             unclear=bool(row.unclear),
             closed_at=row.closed,
             closed_by=self.name_of(row.closed_by),
             closed_by_viewer=self.viewer is not None and row.closed_by == self.viewer.id,
             closed_on=self.machine(row.closed_on).name if row.closed_on else None,
+            **self._made_by(row),
             answer_label=text.label(row.choice),
             reason=(text.answer.reason if text.answer else None) or row.reason,
             restored=row.reason == WHY_RESTORED,

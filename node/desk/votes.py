@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from node.desk import accounts, persons
 from node.desk.rows import AskRow
 from sync.decide import standing
-from sync.decide.ask import AskState
+from sync.decide.ask import AskState, Outcome
 from sync.decide.people import Person, eligible
-from sync.decide.quorum import counted, may_say
+from sync.decide.quorum import counted, latest, may_say
 from sync.decide.vote import Decision, Ruling, Vote
 from sync.errors import BadEntry
 from sync.log.entry import sha256, verify_header
@@ -76,6 +76,26 @@ def allows(connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Per
     if row.needed < COUNTED_FROM or row.state != AskState.WAITING.value:
         return 0
     return len(counted(counting_votes(connection, row, people)))
+
+
+def uncounted(
+    connection: sqlite3.Connection, row: AskRow, people: Mapping[str, Person]
+) -> frozenset[bytes]:
+    """Return the allows that are recorded and do not count.
+
+    They stand beside another of the same machine, or their person may not allow it any more.
+    """
+    if row.needed < COUNTED_FROM:
+        return frozenset()
+    if row.state == AskState.WAITING.value:
+        count = {vote.hash for vote in counted(counting_votes(connection, row, people))}
+    elif row.outcome == Outcome.ALLOWED.value:
+        count = set(final_votes(connection, row))
+    else:
+        return frozenset()
+    given = latest(standing_votes(connection, row.id))
+    allowed = {vote.hash for vote in given if vote.decision is Decision.ALLOW}
+    return frozenset(allowed - count)
 
 
 def unruled(connection: sqlite3.Connection, ask: str) -> list[Vote]:

@@ -61,6 +61,7 @@ def enter(transaction: Transaction, viewer: Viewer | None, welcomed: Welcomed) -
         # The rest is in logs with more between; links bring those whole.
         entries=welcomed.statements[:1],
         sponsor=members[0],
+        let_in_by=welcome.let_in_by(welcomed, identity.key.node_id),
     )
     introduced.keep(transaction, members)
     remember(transaction, welcomed.node, welcomed.host, welcomed.port)

@@ -141,10 +141,16 @@ def open_asks(connection: sqlite3.Connection, here: str) -> list[AskRow]:
 
 
 def enter(
-    transaction: Transaction, *, fleet: bytes, entries: Sequence[Entry], sponsor: Introduced
+    transaction: Transaction,
+    *,
+    fleet: bytes,
+    entries: Sequence[Entry],
+    sponsor: Introduced,
+    let_in_by: str | None = None,
 ) -> Entered:
     """Belong to `fleet` from here on, let in by `sponsor`, whose entries begin with its genesis.
 
+    `let_in_by`: the person who did so, and whose agents ask here until an owner says more.
     Raises `Conflict` while there are other members here and for a fleet this machine was in,
     `PairingFailed` when the entries do not begin that fleet.
     """
@@ -165,7 +171,7 @@ def enter(
     begun = transaction.row("SELECT 1 FROM entry WHERE hash = ?", entries[0].hash)
     if kept.trouble is not None or begun is None:
         raise _unsound()
-    return _raise_again(transaction, before)
+    return _raise_again(transaction, before, let_in_by)
 
 
 def _unsound() -> PairingFailed:
@@ -312,14 +318,14 @@ def _move(
         transaction.change(topic, transaction.identity.name)
 
 
-def _raise_again(transaction: Transaction, before: Before) -> Entered:
+def _raise_again(transaction: Transaction, before: Before, let_in_by: str | None = None) -> Entered:
     """Write the open asks into the log of the new fleet, under the ids that were planned."""
     for row in before.open:
         new = before.aliases[row.id]
         number = int(new.rpartition("-")[2])
         transaction.append(
             EntryType.ASK,
-            _asked_again(transaction, row, number),
+            _asked_again(transaction, row, number, let_in_by),
             words(transaction.connection, row).ask or AskText(title=row.id),
             salt=_salt(transaction, row),
         )
@@ -330,13 +336,18 @@ def _raise_again(transaction: Transaction, before: Before) -> Entered:
     return Entered(raised=len(before.open))
 
 
-def _asked_again(transaction: Transaction, row: AskRow, number: int) -> AskFacts:
+def _asked_again(
+    transaction: Transaction, row: AskRow, number: int, let_in_by: str | None
+) -> AskFacts:
     """Ask the same in this fleet: whose agent asks is somebody else here, where that is known."""
     (said,) = transaction.row("SELECT facts FROM entry WHERE hash = ?", row.entry_hash)
     facts = read(AskFacts, said)
     quorum = facts.quorum
     if quorum.not_by:
-        quorum = replace(quorum, not_by=persons.owners(transaction) or quorum.not_by)
+        # The people of the fleet that is left mean nobody here. The statement that this
+        # machine was let in comes over a link, later: the welcome has told by whom.
+        known = persons.owners(transaction) or list(filter(None, [let_in_by]))
+        quorum = replace(quorum, not_by=known or quorum.not_by)
     return replace(facts, number=number, revision=1, replaces=None, quorum=quorum)
 
 

@@ -70,6 +70,16 @@ def _forks(connection: sqlite3.Connection, fleet: bytes) -> tuple[bytes, ...]:
     return tuple(proof for _, _, proof in sorted(proofs)[:PAIR_FORKS])
 
 
+def let_in_by(welcomed: Welcomed, us: bytes) -> str | None:
+    """Return the person who let `us` (a node id) in, by the latest statement of that."""
+    said = [
+        read(MemberFacts, entry.facts)
+        for entry in welcomed.statements
+        if entry.header.type == EntryType.MEMBER
+    ]
+    return next((one.by for one in reversed(said) if sha256(one.node_key) == us), None)
+
+
 def members(welcomed: Welcomed, us: bytes) -> list[Introduced]:
     """Return the members of the fleet that let `us` (a node id) in, who did so first.
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from node.gate.rules import RulesRefused, as_json, parse
+from node.gate.rules import Rules, RulesRefused, as_json, parse
 
 
 def check(source: str, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -11,8 +11,14 @@ def check(source: str, people: Sequence[str] | None = None) -> list[dict[str, An
 
     `people` are the roles of those who are there, where that is known.
     """
+    return read(source, people)[1]
+
+
+def read(
+    source: str, people: Sequence[str] | None = None
+) -> tuple[Rules | None, list[dict[str, Any]]]:
+    """The rules of a file (None: it is refused), and every problem of it."""
     try:
-        parse(source, people=people)
+        return parse(source, people=people), []
     except RulesRefused as refused:
-        return as_json(refused.problems)
-    return []
+        return None, as_json(refused.problems)

@@ -1,6 +1,8 @@
 """On which line of a rules file a rule and its keys stand; the TOML reader does not say."""
 
 import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,8 +11,11 @@ TOKEN: Final = re.compile(
 )
 """What may hold text that looks like a table or a key."""
 
-HEADER: Final = re.compile(r"""\s*(\[\[?)([^\]]*)\]""")
-KEY: Final = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*\S+?)?)\s*=""")
+PART: Final = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|'[^']*')"""
+NAME: Final = rf"{PART}(?:[ \t]*\.[ \t]*{PART})*"
+HEADER: Final = re.compile(rf"[ \t]*(\[\[?)[ \t]*({NAME})[ \t]*\]")
+KEY: Final = re.compile(rf"[ \t]*({NAME})[ \t]*=")
+QUOTED: Final = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'""")
 SYNTAX_LINE: Final = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -22,8 +27,17 @@ class Table:
     keys: dict[str, int] = field(default_factory=dict)
 
     def of(self, key: str) -> int:
-        """The line of a key; that of the table when the key is not written there."""
-        return self.keys.get(key, self.line)
+        """The line of a key, else of the nearest one around it, else of the table."""
+        while key:
+            if key in self.keys:
+                return self.keys[key]
+            key = key.rpartition(".")[0]
+        return self.line
+
+    def found(self, path: Sequence[str], line: int) -> None:
+        """Note where a key is written, and each table that is opened by naming it."""
+        for length in range(1, len(path) + 1):
+            self.keys.setdefault(".".join(path[:length]), line)
 
 
 @dataclass(kw_only=True)
@@ -37,34 +51,44 @@ class Lines:
 def read(source: str) -> Lines:
     """Find the lines of a source that the TOML reader has accepted."""
     lines = Lines(top=Table(line=1), rules=[])
-    table, prefix = lines.top, ""
+    table, depth = lines.top, 0
+    prefix: list[str] = []
     for number, line in enumerate(TOKEN.sub(_blank, source).split("\n"), 1):
-        header, key = HEADER.match(line), KEY.match(line)
+        # A line inside of a list may look like a header: `["git push"],`.
+        header = HEADER.match(line) if depth == 0 else None
         if header:
             table, prefix = _enter(lines, header, number)
-        elif key:
-            name = bare(key[1])
-            table.keys.setdefault(prefix or bare(name.split(".")[0].strip()), number)
-            table.keys.setdefault(f"{prefix}.{name}" if prefix else name, number)
+            continue
+        key = KEY.match(line) if depth == 0 else None
+        if key:
+            table.found([*prefix, *path_of(key[1])], number)
+        plain = QUOTED.sub("", line)
+        depth += sum(map(plain.count, "[{")) - sum(map(plain.count, "]}"))
     return lines
 
 
-def _enter(lines: Lines, header: re.Match[str], number: int) -> tuple[Table, str]:
-    """The table that a header opens, and the key of the rule under which it stands."""
-    path = [bare(part.strip()) for part in header[2].split(".")]
+def _enter(lines: Lines, header: re.Match[str], number: int) -> tuple[Table, list[str]]:
+    """The table that a header opens, and the keys of the rule under which it stands."""
+    path = path_of(header[2])
     if path == ["rule"] and header[1] == "[[":
         lines.rules.append(Table(line=number))
-        return lines.rules[-1], ""
-    if path[0] == "rule" and lines.rules:
-        lines.rules[-1].keys.setdefault(path[1] if len(path) > 1 else "rule", number)
-        return lines.rules[-1], path[1] if len(path) > 1 else "rule"
-    lines.top.keys.setdefault(path[0], number)
-    return lines.top, path[0]
+        return lines.rules[-1], []
+    inside = path[0] == "rule" and bool(lines.rules)
+    table, path = (lines.rules[-1], path[1:] or path) if inside else (lines.top, path)
+    table.found(path, number)
+    return table, path
+
+
+def path_of(name: str) -> list[str]:
+    """The keys of a dotted name, as the TOML reader has them."""
+    return [bare(part) for part in re.findall(PART, name)]
 
 
 def bare(key: str) -> str:
-    """A key without its quotes."""
-    return key[1:-1] if len(key) > 1 and key[0] == key[-1] and key[0] in "\"'" else key
+    """A key without its quotes, and with what its escapes stand for."""
+    if key.startswith('"') and "\\" in key:
+        return str(tomllib.loads(f"key = {key}")["key"])
+    return key[1:-1] if key.startswith(('"', "'")) else key
 
 
 def _blank(token: re.Match[str]) -> str:
@@ -72,10 +96,11 @@ def _blank(token: re.Match[str]) -> str:
     text = token[0]
     if text.startswith("#"):
         return ""
-    return re.sub(r"[^\n]", ".", text) if "\n" in text else text
+    return re.sub(r"[^\n]", ".", text) if text.startswith(('"""', "'''")) else text
 
 
 def of_syntax_error(sentence: str, source: str) -> int:
     """The line that the TOML reader's own sentence names, else the last one."""
-    found = SYNTAX_LINE.search(sentence)
-    return int(found[1]) if found else source.count("\n") + 1
+    # The last one: what stands before it may be a key of the file.
+    found = SYNTAX_LINE.findall(sentence)
+    return int(found[-1][0]) if found else source.count("\n") + 1

@@ -8,6 +8,7 @@ from typing import Any, Final
 from node import limits
 from node.gate.lines import Table
 from node.gate.rules import Problem
+from sync.decide.visible import visible_line
 
 CONTROL: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -29,7 +30,9 @@ class Notes:
 
     def refuse(self, line: int, reason: str, fix: str) -> None:
         """Note a problem. Raises `TooMany` once there are as many as anyone is told."""
-        self.problems.append(Problem(line=line, reason=reason, fix=fix))
+        # Keys and values of the file stand in it: none of them makes a line of its own.
+        problem = Problem(line=line, reason=visible_line(reason), fix=visible_line(fix))
+        self.problems.append(problem)
         if len(self.problems) >= limits.RULE_PROBLEMS:
             raise TooMany
 

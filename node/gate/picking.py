@@ -4,15 +4,17 @@ A rule stands under what one of its conditions needs; a call is looked up by wha
 Where a call cannot be read, every rule of that kind is asked.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from node import limits
 from node.gate.conditions import PATH_KEYS, AtHost, Equal, Runs, Test, Text, Within
 from node.gate.given import MISSING, Given, Path
 from node.gate.hosts import spellings
 from node.gate.places import ancestors, leads_to, plain_path
+from node.gate.truth import Truth
 from node.gate.wrappers import base_name
 
 if TYPE_CHECKING:
@@ -28,6 +30,17 @@ TEXT_CHARACTERS: Final = 4_096
 """In a longer text it takes less time to ask every rule than to look up each place."""
 
 
+class Commands(NamedTuple):
+    """The rules that are found by what one argument runs."""
+
+    denies: list[int]
+    """Of these, while a text cannot be read and names none of their programs, none is sure."""
+    others: list[int]
+    """Rules that take doubt for a no or for a yes."""
+    named: dict[str, list[int]]
+    """The denies again, by the programs that they name."""
+
+
 class Picked:
     """The rules for one tool and agent, in order, found by what each of them needs."""
 
@@ -35,6 +48,7 @@ class Picked:
         self.rules = tuple(rules)
         self._always: list[int] = []
         self._found: Index = {}
+        self._commands: dict[Path, Commands] = {}
         self._places: list[tuple[int, Path, Within]] = []
         self._by_place: Index = {}
         self._placed: float | None = None
@@ -56,8 +70,19 @@ class Picked:
             needs = _needs(condition.test)
             if needs is not None:
                 _put(self._found, (needs[0], condition.path), needs[1], place)
+                if isinstance(condition.test, Runs):
+                    self._note_command(place, rule, condition.path, condition.test)
                 return True
         return False
+
+    def _note_command(self, place: int, rule: "Rule", path: Path, test: Runs) -> None:
+        known = self._commands.setdefault(path, Commands([], [], {}))
+        if rule.action != "deny":
+            known.others.append(place)
+            return
+        known.denies.append(place)
+        for name in {prefix.name for prefix in test.prefixes}:
+            known.named.setdefault(name, []).append(place)
 
     def _place_anew(self) -> None:
         """Put path rules under the folders to which their patterns lead by now."""
@@ -80,12 +105,30 @@ class Picked:
         self._place_anew()
         found = set(self._always)
         for (kind, path), index in (*self._found.items(), *self._by_place.items()):
-            if given.value(path) is MISSING:
+            value = given.value(path)
+            if value is MISSING:
                 continue
             has = self._has(kind, path, given)
+            if has is None and kind == "runs" and isinstance(value, str):
+                found.update(self._unread(self._commands[path], given, value))
+                continue
             for text in index if has is None else has:
                 found.update(index.get(text, ()))
         return (self.rules[place] for place in sorted(found))
+
+    def _unread(self, known: Commands, given: Given, text: str) -> Iterable[int]:
+        """The rules on commands that a text which cannot be read to its end may meet.
+
+        Of the denies that name no program of it, which may hold and never surely do, the first
+        says all that the others could: one doubt is enough.
+        """
+        sure = set(known.others)
+        for name in given.shell(text).named:
+            sure.update(known.named.get(name or "", ()))
+        vague = (place for place in known.denies if place not in sure)
+        doubt = (place for place in vague if self.rules[place].holds(given) is Truth.UNSURE)
+        sure.update(itertools.islice(doubt, 1))
+        return sure
 
     def _has(self, kind: str, path: Path, given: Given) -> Iterable[str] | None:
         """What the call has of this kind; None: it could have anything."""

@@ -43,10 +43,11 @@ SILENCE_FIX: Final = (
 class Reader(Notes):
     """Reads one source and gathers problems; `rules` are those that have none."""
 
-    def __init__(self, source: str, people: Sequence[str] | None) -> None:
+    def __init__(self, source: str, people: Sequence[str] | None, *, tightening: bool) -> None:
         super().__init__()
         self.source = source
         self.people = people
+        self.tightening = tightening
         self.rules: list[Rule] = []
         self.sets: dict[str, AnyOf] = {}
 
@@ -80,6 +81,10 @@ class Reader(Notes):
                 reason = f"The line has more than {limits.RULE_DOTS} dots."
                 self.refuse(number, reason, "Break the list into several lines.")
                 return None
+        if self.source.startswith("\ufeff"):
+            reason = "The text begins with a byte order mark (U+FEFF), which TOML does not allow."
+            self.refuse(1, reason, "Save the file as UTF-8 without one.")
+            return None
         try:
             return tomllib.loads(self.source)
         except tomllib.TOMLDecodeError as error:
@@ -107,8 +112,10 @@ class Reader(Notes):
             rule = self._rule(table)
             if rule is not None and self._is_new(rule, names):
                 self.rules.append(rule)
-        self._everybody()
-        self._shadowed()
+        # In a repository's file an `allow` is as if it were not there: nothing lies behind it.
+        weighed = [rule for rule in self.rules if not self.tightening or rule.action != "allow"]
+        self._everybody(weighed)
+        self._shadowed(weighed)
 
     def _unknown(self, key: str, line: int, *, known: Sequence[str]) -> None:
         """Refuse a key that means nothing, and one that means 'silence is consent'."""
@@ -242,10 +249,10 @@ class Reader(Notes):
         self.refuse(self.table.of("name"), reason, "Give each rule a name of its own.")
         return False
 
-    def _everybody(self) -> None:
+    def _everybody(self, rules: Sequence[Rule]) -> None:
         """Refuse rules of the account when every agent has rules of its own."""
-        whole = next((r for r in self.rules if any(not a.text.strip("*") for a in r.agents)), None)
-        account = next((rule for rule in self.rules if not rule.agents), None)
+        whole = next((r for r in rules if any(not a.text.strip("*") for a in r.agents)), None)
+        account = next((rule for rule in rules if not rule.agents), None)
         if whole is not None and account is not None:
             reason = (
                 f"`{account.name}` is never reached: `{whole.name}` (line {whole.line}) is for"
@@ -253,11 +260,11 @@ class Reader(Notes):
             )
             self.refuse(account.line, reason, f"Remove `agents` from `{whole.name}`.")
 
-    def _shadowed(self) -> None:
+    def _shadowed(self, rules: Sequence[Rule]) -> None:
         """Refuse rules that nothing can reach, because an earlier one matches it all."""
         with bounded(limits.RULE_STEPS):
-            for place, later in enumerate(self.rules):
-                self._shadow(later, self.rules[:place])
+            for place, later in enumerate(rules):
+                self._shadow(later, rules[:place])
 
     def _shadow(self, later: Rule, before: Sequence[Rule]) -> None:
         """Refuse a rule when one before it matches all its calls."""
@@ -271,6 +278,8 @@ class Reader(Notes):
                 break
 
 
-def read_rules(source: str, people: Sequence[str] | None = None) -> tuple[Rule, ...]:
+def read_rules(
+    source: str, people: Sequence[str] | None = None, *, tightening: bool = False
+) -> tuple[Rule, ...]:
     """The rules of a source. Raises `RulesRefused` with every problem found in it."""
-    return Reader(source, people).read()
+    return Reader(source, people, tightening=tightening).read()

@@ -135,14 +135,18 @@ class Asking:
             return {}
         for key in value.keys() - {"after", "to"}:
             like = nearest(key, ("after", "to"))
-            self.notes.at("escalate", f"`{key}` means nothing in `escalate`.", like + ESCALATE_FIX)
-        after, to = self._duration("escalate", value["after"]), self._role("escalate", value["to"])
+            fix = like + ESCALATE_FIX
+            self.notes.at(f"escalate.{key}", f"`{key:.60}` means nothing in `escalate`.", fix)
+        after = self._duration("escalate.after", value["after"])
+        to = self._role("escalate.to", value["to"])
         deadline = fields["deadline_s"] or APPROVAL_DEADLINE_MS / 1000
         if after is not None and after >= deadline:
             reason = "`escalate` comes at or after the deadline, when nobody can answer any more."
-            self.notes.at("escalate", reason, "Let `after` be less than `deadline` (else 24 h).")
+            self.notes.at(
+                "escalate.after", reason, "Let `after` be less than `deadline` (else 24 h)."
+            )
         role = fields["role"]
         if to is not None and role is not None and RANK[Role(to)] < RANK[Role(role)]:
             reason = f"`escalate` goes to `{to}`, whose answer would not count: role is `{role}`."
-            self.notes.at("escalate", reason, f'Write to = "{role}", or a higher role.')
+            self.notes.at("escalate.to", reason, f'Write to = "{role}", or a higher role.')
         return {"escalate_s": after, "escalate_to": to}

@@ -110,8 +110,7 @@ class Conditions:
         return {tuple(name.split(".")) for name in names}
 
     def _refuse(self, label: str, reason: str, fix: str) -> None:
-        line = self.notes.table.keys.get(label)
-        self.notes.refuse(line or self.notes.table.of(label.partition(".")[0]), reason, fix)
+        self.notes.at(label, reason, fix)
 
     def _text(self, label: str, value: object) -> Test | None:
         """A pattern of the argument's text."""

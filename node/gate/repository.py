@@ -26,8 +26,8 @@ PARSED: Final = 64
 """Texts whose rules are remembered: a call must not wait for what was read before."""
 
 NO_EFFECT: Final = (
-    "`allow` has no effect in a repository's file: it may only make the rules of the fleet"
-    " stricter."
+    "`allow` has no effect in a repository's file, which may only make the rules of the fleet"
+    " stricter. Its calls meet the other rules of the file, and the fleet's."
 )
 NO_EFFECT_FIX: Final = (
     "Remove the rule. To allow these calls an owner or an admin changes the fleet's own rules."
@@ -151,12 +151,22 @@ def _read(place: str, text: _Text) -> RepositoryFile:
 def _tightening(source: str) -> Rules | str:
     """The rules of a text without those that allow; or what is wrong with it."""
     try:
-        rules = parse(source, FILE)
+        rules = parse(source, FILE, tightening=True)
     except RulesRefused as refused:
         first = refused.problems[0]
         return f"does not read (line {first.line}: {first.reason})"
-    kept = tuple(rule for rule in rules.rules if rule.action != "allow")
-    return replace(rules, rules=kept)
+    return without_allows(rules)
+
+
+def without_allows(rules: Rules) -> Rules:
+    """Return the rules that a repository's file can have: its `allow` is none."""
+    return replace(rules, rules=tuple(rule for rule in rules.rules if rule.action != "allow"))
+
+
+def of_rules(rules: Rules) -> RepositoryFile:
+    """Return rules as if they were those of a repository, to explain them."""
+    kept = without_allows(rules)
+    return RepositoryFile(place=FILE, rules=kept, problem=None, version=rules.version)
 
 
 def _unread(place: str, problem: str, version: str = "unread") -> RepositoryFile:

@@ -260,15 +260,22 @@ def version_of(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def parse(source: str, name: str = "rules", people: Sequence[str] | None = None) -> Rules:
+def parse(
+    source: str,
+    name: str = "rules",
+    people: Sequence[str] | None = None,
+    *,
+    tightening: bool = False,
+) -> Rules:
     """Read a rules file. Raises `RulesRefused` with every problem found in it.
 
     `people` are the roles of those who are there: then a rule is refused that asks for more
-    of them than there are.
+    of them than there are. `tightening`: it is a repository's file, in which an `allow` is as
+    if it were not there, so that nothing is unreachable behind one.
     """
     from node.gate.reading import read_rules
 
-    rules = read_rules(source, people)
+    rules = read_rules(source, people, tightening=tightening)
     return Rules(name=name, version=version_of(source), source=source, rules=rules)
 
 

@@ -7,6 +7,7 @@ from sync.decide.attention import CALLED, Attention
 from sync.decide.card_state import CardState, HomeState, Mark, Tone
 from sync.decide.handover import Held, Status
 from sync.decide.standing import Level
+from sync.decide.verdict import Maker
 from sync.decide.vote import Ruling
 
 
@@ -74,6 +75,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     closed_by_viewer: bool = False
     closed_on: str | None = None
     """The machine on which that vote was given."""
+    also_by: tuple[Maker, ...] = ()
+    """Where several had to allow it: whose votes are in the final before that one."""
     answer_label: str | None = None
     reason: str | None = None
     restored: bool = False
@@ -93,6 +96,12 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     def closed_or_created(self) -> int:
         """When it closed; of an open one when it was raised."""
         return self.created if self.closed_at is None else self.closed_at
+
+    @property
+    def made_by(self) -> tuple[Maker, ...]:
+        """Everyone whose vote counted, the deciding one last."""
+        last = Maker(name=self.closed_by, machine=self.closed_on, viewer=self.closed_by_viewer)
+        return (*self.also_by, last)
 
     @property
     def lost(self) -> bool:

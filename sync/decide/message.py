@@ -99,7 +99,8 @@ def resolve(
             if not meant:
                 raise NotFound(
                     "No other agent was heard of lately in this project, so it was not sent.",
-                    hint="People read notes: use `flag` with kind `note`.",
+                    hint="People read notes.",
+                    tool="flag",
                 )
         found |= meant
     if len(found) > MESSAGE_RECIPIENTS:
@@ -151,7 +152,7 @@ def _nobody(address: str, agent: str, known: Collection[Seat]) -> NotFound:
     if near:
         return NotFound(sentence, hint=f"Did you mean {_either(near[:NEAR])}?")
     if not known:
-        return NotFound(sentence, hint="No other agent was either. Use `flag` to tell people.")
+        return NotFound(sentence, hint="No other agent was either.", tool="flag")
     agents = sorted(seat.address for seat in known)[:MESSAGE_RECIPIENTS]
     return NotFound(sentence, hint=f"Known are: {', '.join(map(visible_line, agents))}.")
 

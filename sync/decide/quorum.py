@@ -59,11 +59,11 @@ def missing(
     done = {vote.person for vote in standing} | set(quorum.not_by)
     free = {person: nodes - used for person, nodes in machines.items() if person not in done}
     able = {person: nodes for person, nodes in free.items() if nodes}
-    most = len(standing) + _matched(able)
-    return len(able), max(quorum.needed - most, 0)
+    can = len(standing) + most(able)
+    return len(able), max(quorum.needed - can, 0)
 
 
-def _matched(able: Mapping[str, AbstractSet[bytes]]) -> int:
+def most(able: Mapping[str, AbstractSet[bytes]]) -> int:
     """Return the most persons that can each have a machine of their own."""
     holder: dict[bytes, str] = {}
 

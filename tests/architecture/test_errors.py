@@ -2,9 +2,16 @@
 
 import ast
 
+from node.agents import tools_ask, tools_board, tools_follow, tools_message, tools_self
 from tests.architecture.sources import PROGRAM, python_files, read
 
 Found = dict[str, tuple[str, ast.ClassDef]]
+TOOLS = {
+    tool.name
+    for group in (tools_ask, tools_board, tools_follow, tools_message, tools_self)
+    for tool in group.TOOLS
+}
+"""What agents call through MCP, and nobody at a terminal or a page has."""
 ROOTS = {"Exception", "BaseException", "RuntimeError", "ValueError", "OSError"}
 
 
@@ -63,3 +70,52 @@ def test_every_error_that_crosses_a_surface_has_its_own_code() -> None:
     assert [found[name][0] for name, code in coded.items() if code is None] == []
     codes = [code for code in coded.values() if code]
     assert {code for code in codes if codes.count(code) > 1} == set()
+
+
+def sentences(name: str) -> list[tuple[int, str]]:
+    """Every text of a module that is no docstring, with its line."""
+    tree = ast.parse(read(name))
+    bodies = [item.body for item in ast.walk(tree) if hasattr(item, "body")]
+    notes = {
+        id(line.value)
+        for body in bodies
+        if isinstance(body, list)
+        for line in body
+        if isinstance(line, ast.Expr)
+    }
+    return [
+        (item.lineno, item.value)
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Constant) and isinstance(item.value, str) and id(item) not in notes
+    ]
+
+
+def test_what_only_agents_have_is_named_to_agents_alone() -> None:
+    assert {"flag", "await_answer", "board_row"} <= TOOLS
+    told = [*(f"`{name}`" for name in TOOLS), " take_over", " with flag"]
+    shared = [
+        name
+        for name in python_files("node", "sync", "web")
+        if not name.startswith(("node/agents/", "node/bridge/"))
+    ]
+    found = [
+        f"{name}:{line} {text!r}"
+        for name in shared
+        for line, text in sentences(name)
+        if any(word in text for word in told)
+    ]
+    assert found == []
+
+
+def test_an_error_names_a_tool_that_there_is() -> None:
+    named = {
+        keyword.value.value
+        for name in python_files("node", "sync", "web")
+        for call in ast.walk(ast.parse(read(name)))
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "tool"
+        and isinstance(keyword.value, ast.Constant)
+        and "hint" in {other.arg for other in call.keywords}
+    }
+    assert {"flag", "claim", "await_answer"} <= named <= TOOLS

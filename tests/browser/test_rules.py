@@ -13,6 +13,7 @@ from tests.running import RunningNode
 
 pytestmark = pytest.mark.npm
 
+OVER = '[[rule]]\nname = "past"\ntool = "Read"\naction = "deny"\nuntil = 2020-01-01T00:00:00Z\n'
 RULES = '[[rule]]\nname = "{}"\ntool = "Bash"\naction = "ask"\n'
 
 
@@ -20,7 +21,7 @@ async def test_always_like_this_and_back_again(
     open_page: OpenPage, running_node: RunningNode
 ) -> None:
     person = running_node.person()
-    running_node.rules(person, RULES.format("first"), name="team")
+    running_node.rules(person, f"{OVER}{RULES.format('first')}", name="team")
     viewer = await open_page(bypass_csp=True)
     call = {"tool": "deploy", "arguments": {"target": "staging"}}
     ask = (await viewer.flag(kind="approval", title="Deploy?", call=call))["id"]
@@ -36,10 +37,10 @@ async def test_always_like_this_and_back_again(
     await expect(always.locator(".diff-in").first).to_be_visible()
     await expect(always).to_contain_text('+equals.target = "staging"')
     await expect(always).to_contain_text("+until = ")
-    assert person.ok("GET", "/api/rules")["rules"]["count"] == 1
+    assert person.ok("GET", "/api/rules")["rules"]["count"] == 2
     await always.get_by_role("button", name="Put into force").click()
     await always.get_by_text("The rule is in force.").wait_for()
-    assert person.ok("GET", "/api/rules")["rules"]["count"] == 2
+    assert person.ok("GET", "/api/rules")["rules"]["count"] == 3
     await go_back(viewer, running_node)
 
 
@@ -54,6 +55,8 @@ async def is_accessible(viewer: Viewer) -> None:
 async def go_back(viewer: Viewer, node: RunningNode) -> None:
     page = viewer.page
     await page.goto(f"{page.url.partition('#')[0]}#rules")
+    idle = page.get_by_role("list", name="Rules in force that have no effect now")
+    await expect(idle).to_contain_text("Line 1: `past` held until 2020-01-01T00:00:00Z")
     await page.locator("summary", has_text="History").click()
     versions = page.locator(".rules-versions li")
     await expect(versions).to_have_count(2)
@@ -63,7 +66,8 @@ async def go_back(viewer: Viewer, node: RunningNode) -> None:
     await expect(page.locator(".rules-changes")).to_contain_text('-equals.target = "staging"')
     await page.get_by_role("button", name="Put into force").click()
     await page.get_by_text("In force.", exact=True).wait_for()
-    assert node.person().ok("GET", "/api/rules")["rules"]["source"] == RULES.format("first")
+    source = node.person().ok("GET", "/api/rules")["rules"]["source"]
+    assert source == f"{OVER}{RULES.format('first')}"
     await expect(versions).to_have_count(3)
     await is_accessible(viewer)
 

@@ -31,7 +31,9 @@ class RulesDouble:
 
     async def check_rules(self, viewer: Viewer, source: str) -> RulesChecked:
         problem = RuleProblem(line=1, reason="Not empty.", fix="Empty it.")
-        return RulesChecked(ok=not source, errors=[problem] if source else [], changes="+a")
+        return RulesChecked(
+            ok=not source, errors=[problem] if source else [], notes=[], changes="+a"
+        )
 
     async def apply_rules(
         self, viewer: Viewer, *, name: str, source: str, replaces: str | None

@@ -19,7 +19,7 @@ export const RULINGS = {
 };
 
 /** What an answer can come to that a person need not think of again. */
-export const STANDING = new Set(["recorded", "accepted", "counted", "taken_back"]);
+export const STANDING = new Set(["recorded", "accepted", "counted", "uncounted", "taken_back"]);
 
 /** Sends what a person decides, one thing at a time for each ask. */
 export class Answering {

@@ -84,7 +84,8 @@ function circumstances(ask) {
 function votes(ask) {
   const items = ask.votes.map((vote) => {
     const where = vote.session === null ? vote.machine : `${vote.machine}, ${vote.session}`;
-    const ruling = vote.ruling === null ? "not ruled on yet" : vote.ruling.replaceAll("_", " ");
+    const ruled = vote.ruling === null ? "not ruled on yet" : vote.ruling.replaceAll("_", " ");
+    const ruling = vote.uncounted ? "recorded, not counted" : ruled;
     const decision = vote.unclear ? "unclear" : vote.decision.replaceAll("_", " ");
     const words = [vote.choice, vote.text, vote.because].filter((text) => text !== null);
     return make(

@@ -30,6 +30,7 @@
  * @property {string | null} because
  * @property {number} at
  * @property {string | null} ruling
+ * @property {boolean} uncounted   recorded, and adds nothing
  * @property {boolean} in_final
  *
  * @typedef {{status: string, session: string | null, token: number, reason: string | null,

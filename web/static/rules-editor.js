@@ -26,6 +26,7 @@ export class RulesEditor {
     this.compared = "";
     this.timer = 0;
     this.problems = make("ol", { class: "problems", set: { "aria-label": "Problems" } });
+    this.notes = make("ol", { class: "problems", set: { "aria-label": "What has no effect now" } });
     this.verdict = make("p", { class: "verdict", set: { role: "status" } });
     this.changes = make("div", { class: "rules-changes" });
     this.name = field("Name", { name: "rules-name", maxlength: "64", autocomplete: "off" });
@@ -48,6 +49,7 @@ export class RulesEditor {
       this.moved,
       this.verdict,
       this.problems,
+      this.notes,
       this.changes,
     );
     this.text.addEventListener("input", () => this.typed());
@@ -139,8 +141,9 @@ export class RulesEditor {
     if (asked !== this.now()) return checked;
     const fresh = this.compared !== asked;
     this.compared = asked;
-    const { ok, errors, changes } = checked;
-    this.showProblems(errors);
+    const { ok, errors, notes, changes } = checked;
+    this.list(this.problems, errors);
+    this.list(this.notes, notes);
     if (!fresh) return checked;
     const same = changes === "" ? "This is what is in force." : "These rules can be put into force.";
     setText(this.verdict, ok ? same : "");
@@ -168,16 +171,14 @@ export class RulesEditor {
     this.inbox.changed();
   }
 
-  /** @param {R.RuleProblem[]} errors */
-  showProblems(errors) {
-    const items = errors.map(({ line, reason, fix }) => {
-      const go = button(line > 0 ? `Line ${line}` : "Whole file", "quiet", () => this.goTo(line));
-      const words = make("span", {}, visibleNodes(reason));
-      if (fix) words.append(" ", make("span", { class: "dim" }, visibleNodes(fix)));
-      return make("li", {}, go, " ", words);
+  /** @param {HTMLElement} list @param {R.RuleProblem[]} found */
+  list(list, found) {
+    const items = found.map((one) => {
+      const go = button(one.line > 0 ? `Line ${one.line}` : "Whole file", "quiet", () => this.goTo(one.line));
+      return make("li", {}, go, " ", words(one));
     });
-    this.problems.replaceChildren(...items);
-    show(this.problems, items.length > 0);
+    list.replaceChildren(...items);
+    show(list, items.length > 0);
   }
 
   /** Select a line of the text. @param {number} line */
@@ -187,6 +188,13 @@ export class RulesEditor {
     this.text.focus();
     this.text.setSelectionRange(from, from + (lines[line - 1]?.length ?? 0));
   }
+}
+
+/** What is wrong with a rule, or has no effect, and what to do. @param {R.RuleProblem} problem */
+export function words({ reason, fix }) {
+  const told = make("span", {}, visibleNodes(reason));
+  if (fix) told.append(" ", make("span", { class: "dim" }, visibleNodes(fix)));
+  return told;
 }
 
 const EXAMPLE = `# The first rule that matches decides.

@@ -3,7 +3,7 @@
  * The records of `web/rules_views.py` and `web/rules_messages.py` as the page receives them.
  *
  * @typedef {{line: number, reason: string, fix: string}} RuleProblem
- * @typedef {{ok: boolean, errors: RuleProblem[], changes: string}} RulesChecked
+ * @typedef {{ok: boolean, errors: RuleProblem[], notes: RuleProblem[], changes: string}} RulesChecked
  *
  * @typedef {object} RulesSibling
  * @property {string} id

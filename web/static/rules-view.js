@@ -3,7 +3,7 @@
 /** @import { Drafts } from "./drafts.js" */
 
 import { make, setText, show } from "./elements.js";
-import { RulesEditor } from "./rules-editor.js";
+import { RulesEditor, words } from "./rules-editor.js";
 import { mayApply, RulesConflict, RulesHistory } from "./rules-history.js";
 import { textBlock } from "./text-block.js";
 import { ago, moment } from "./time.js";
@@ -16,7 +16,9 @@ export class RulesView {
     this.inbox = inbox;
     /** @type {string | null | undefined} */
     this.shown = undefined;
+    this.noted = "";
     this.now = make("p");
+    this.notes = make("ul", { class: "problems", set: { "aria-label": "Rules in force that have no effect now" } });
     this.source = make("div");
     this.editor = new RulesEditor(inbox, drafts);
     /** @type {import("./rules-history.js").Take} */
@@ -30,6 +32,7 @@ export class RulesView {
       make("h1", { text: "Rules" }),
       make("p", { class: "dim", text: "Which calls pass, which ask a person first, which are refused. The first rule that matches decides. A file in a repository is only a proposal until it is put into force here or with askmesh rules apply." }),
       this.now,
+      this.notes,
       this.conflict.element,
       this.source,
       this.editor.element,
@@ -55,6 +58,13 @@ export class RulesView {
       showText(this.now, `“${rules.name}”, version ${rules.version}: ${count}, put into force by ${rules.applied_by}${where} ${ago(rules.applied_at, this.inbox.now())}.`);
       this.now.title = moment(rules.applied_at);
       show(this.now, rules.siblings.length === 0);
+    }
+    const notes = rules?.notes ?? [];
+    show(this.notes, notes.length > 0);
+    const noted = JSON.stringify(notes);
+    if (noted !== this.noted) {
+      this.noted = noted;
+      this.notes.replaceChildren(...notes.map((note) => make("li", { text: `Line ${note.line}: ` }, words(note))));
     }
     if (version === this.shown) return;
     this.shown = version;

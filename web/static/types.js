@@ -22,8 +22,10 @@
  * @typedef {object} FinalView
  * @property {Outcome} outcome
  * @property {number} at
+ * @property {boolean} unclear
  * @property {string | null} by
  * @property {string | null} machine
+ * @property {{person: string | null, machine: string | null}[]} made_by
  * @property {string | null} choice
  * @property {string | null} label
  * @property {string | null} text
@@ -174,6 +176,7 @@
  * @property {number} count
  * @property {string} source
  * @property {string} machine
+ * @property {import("./rules-types.js").RuleProblem[]} notes
  * @property {import("./rules-types.js").RulesSibling[]} siblings
  *
  * @typedef {{needs_me: number, open: number, unread: number}} Counts

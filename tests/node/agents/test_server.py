@@ -12,6 +12,7 @@ from mcp import Client
 from node.agents.door import McpDoor
 from node.bridge.start import launcher
 from node.limits import WAIT_CLAUDE_S, WAIT_UNKNOWN_HOST_S
+from sync.errors import Conflict
 from tests.fleet.official_client import ERAS, connected
 from tests.node.agents.conftest import Node
 from tests.node.agents.double import DeskDouble, full
@@ -63,6 +64,15 @@ async def test_misuse_is_an_error_that_the_agent_can_read(node: Node, mode: str)
     assert "no argument `titel`; it takes" in str(result.content)
     assert unknown.is_error
     assert "no tool `answer`" in str(unknown.content)
+
+
+async def test_an_agent_is_told_the_tool_that_helps(node: Node, mode: str) -> None:
+    node.desk.failing = Conflict("It was not handed over.", hint="Wait first.", tool="await_answer")
+    async with client(node, mode) as session:
+        result = await session.call_tool("await_answer", {"id": full(1)})
+    assert result.is_error
+    told = "It was not handed over. Wait first. The tool for it is `await_answer`."
+    assert [part.text for part in result.content if part.type == "text"] == [told]
 
 
 async def test_progress_is_told_while_a_call_waits(node: Node, mode: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from node.cli.audit_text import line_text
 from node.desk import erasing
 from node.desk.audit import audit
 from node.desk.standing import StandingDesk
@@ -49,6 +50,9 @@ async def test_two_on_one_machine_are_one_of_two(fleet: Fleet, tmp_path: Path) -
     await fleet.meet_all()
     told = await line(fleet["box"], ask)
     assert told.summary == "Nobody has decided yet: 1 of 2 so far."
+    assert told.ask is not None
+    assert [vote.uncounted for vote in told.ask.votes] == [False, True]
+    assert "allow, recorded, not counted" in "\n".join(line_text(told))
 
 
 async def test_allowed_by_two_at_their_own_machines_under_a_rule(
@@ -114,7 +118,10 @@ async def test_sent_back_as_unclear(alone: Fleet) -> None:
     told = await line(box, ask)
     assert told.summary.startswith("Sent back as unclear by Ann on box; ")
     assert told.check == "holds"
+    assert told.ask is not None
+    assert told.ask.outcome == "unclear"
     assert [one.id for one in await lines(box, outcome="unclear")] == [ask]
+    assert await lines(box, outcome="denied") == []
     assert await lines(box, outcome="allowed") == []
 
 
@@ -128,7 +135,7 @@ async def test_an_answer_with_its_label_and_what_came_of_it(alone: Fleet) -> Non
         box.asker(), ask, outcome="went right", ok=True, token=None, request="r"
     )
     told = await line(box, ask)
-    assert told.summary == "Answered by Ann on box: right; the agent says it is done."
+    assert told.summary == "Answered “right” by Ann on box; the agent says it is done."
     assert told.ask is not None
     assert (told.ask.became, told.ask.resolved and told.ask.resolved.text) == (
         "spent", "went right",
@@ -145,8 +152,8 @@ async def test_what_nobody_decided(alone: Fleet) -> None:
     await box.sweeper.sweep()
     found = {one.id: one for one in await lines(box)}
     assert [one.check for one in found.values()] == ["holds", "holds"]
-    assert found[late].summary.startswith("Expired: nobody decided in time")
-    assert found[withdrawn].summary.startswith("Withdrawn: ")
+    assert found[late].summary == "The deadline passed; nobody answered in time."
+    assert found[withdrawn].summary.startswith("Withdrawn by claude: ")
     assert "found it" in found[withdrawn].summary
     assert [one.by for one in found.values()] == [None, None]
     assert [one.id for one in await lines(box, outcome="expired")] == [late]

@@ -180,7 +180,8 @@ def test_an_answer_that_comes_second_says_whose_was_first(signed_in: Command) ->
         screen.type(PASSPHRASE)
         code, output = screen.end()
     assert code == 1
-    assert "was denied by Ann already; your answer does not count" in output
+    assert f"{ask} is closed: Denied by you on " in output
+    assert "Your answer came after that and was not recorded." in output
     assert shown(signed_in, ask)["final"]["outcome"] == "denied"
 
 

@@ -29,7 +29,9 @@ def test_muting_shows_in_status_and_ends_when_told(signed_in: Command) -> None:
     assert code == 0
     assert "ci-*" in output
     code, output = say(signed_in, "unmute")
-    assert (code, "You are called" in output) == (0, True)
+    assert (code, "You are called for what you may answer, but for what" in output) == (0, True)
+    code, output = say(signed_in, "subscribe", "ci-*", "--project", "shop", "--forget")
+    assert (code, "You are called for everything you may answer." in output) == (0, True)
     assert signed_in.run("status", "--json").object["attention"] == []
     for words in (("mute",), ("unmute",), ("quiet", "--off"), ("subscribe", "x")):
         refused = signed_in.run(*words, text=f"{PASSPHRASE}\n")

@@ -239,12 +239,12 @@ class Machine:
             ).fetchone()[0]
         )
 
-    async def voted(self, ask: str) -> None:
-        """Wait until a vote on the ask is recorded here."""
+    async def voted(self, ask: str, votes: int = 1) -> None:
+        """Wait until a vote (or so many) on the ask is recorded here."""
         with self.context.signals.of(ask) as changed:
             while True:
                 changed.clear()
-                if await self.entries(EntryType.VOTE):
+                if await self.entries(EntryType.VOTE) >= votes:
                     return
                 await asyncio.wait_for(changed.wait(), 20)
 

@@ -99,7 +99,7 @@ async def test_an_answer_after_another_one_is_told_what_stands(fleet: Fleet) -> 
         await asyncio.wait_for(voting, 20)
     assert raised.value.final.by == "Ann"
     assert raised.value.final.machine == "laptop"
-    assert str(raised.value).startswith("It was denied by Ann on laptop before your answer came")
+    assert str(raised.value).startswith("Denied by Ann on laptop. Your answer came later")
 
 
 async def test_an_answer_after_the_deadline_is_late_and_nobodys_denial(fleet: Fleet) -> None:

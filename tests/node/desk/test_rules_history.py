@@ -43,6 +43,29 @@ async def apply(fleet: Fleet, source: str, machine: str = "desk", who: str = "")
     )
 
 
+async def test_what_people_on_one_machine_cannot_reach_is_said_and_refuses_nothing(
+    fleet: Fleet,
+) -> None:
+    await fleet.person("cid", "member", "attic")
+    three = rules("a", more="approvals = 3\n")
+    here = store(fleet)
+    checked = await here.check(three)
+    assert (checked.ok, checked.changes.splitlines()[:2]) == (
+        True,
+        ["--- /dev/null", "+++ rules"],
+    )
+    (note,) = checked.notes
+    assert (note.line, "each on a machine of their own" in note.reason) == (1, True)
+    assert "As machines are now, 2 can" in note.reason
+    assert (await apply(fleet, three)).notes == [note]
+    shown = await here.view()
+    assert shown is not None
+    assert shown.notes == [note]
+    assert (await here.check(rules("a", more="approvals = 2\n"))).notes == []
+    with pytest.raises(RulesRefused, match="Nobody could ever"):
+        await apply(fleet, rules("a", more="approvals = 4\n"))
+
+
 async def test_the_history_says_who_applied_what_where_instead_of_what(fleet: Fleet) -> None:
     here = store(fleet, "attic")
     assert (await here.history()).versions == []

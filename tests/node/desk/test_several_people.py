@@ -1,5 +1,6 @@
 """Several people for one call: raised by a rule at the gate, counted at home, told to all."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sync.log.kinds import EntryType
 from tests.node.desk.fleets import Fleet, fleet_of
 from tests.node.desk.gates import Gate
 from tests.node.desk.machines import Machine, viewer
+from web.desk import AskClosed
 
 RULE = '[[rule]]\nname = "make"\ntool = "Bash"\naction = "ask"\n'
 TWO = RULE + "approvals = 2\n"
@@ -83,9 +85,26 @@ async def test_one_of_two_is_told_to_everyone_and_to_the_agent_without_names(
     await fleet.meet_all()
     assert await fleet["box"].stands(ask) == ("closed", "allowed")
     assert await fleet["bobs"].stands(ask) == ("closed", "allowed")
+    await everyone_is_named(fleet, ask)
     given = await gate.hold(gate.call())
     assert given.allow
+    assert "Allowed by Bob and Cid" in given.sentence
     assert "Tests are green" in given.sentence
+
+
+async def everyone_is_named(fleet: Fleet, ask: str) -> None:
+    for name, person, words in (
+        ("box", fleet.ann, "Allowed by Bob on bobs and Cid on cids; "),
+        ("bobs", "bob", "Allowed by you on bobs and Cid on cids; "),
+        ("cids", "cid", "Allowed by Bob on bobs and you on cids; "),
+    ):
+        view = await fleet[name].view(ask, person)
+        assert view.card.sentence.startswith(words)
+        assert view.final is not None
+        assert [(one.person, one.machine) for one in view.final.made_by] == [
+            ("Bob", "bobs"),
+            ("Cid", "cids"),
+        ]
 
 
 async def test_two_people_on_one_machine_are_one_and_the_card_says_why(
@@ -95,9 +114,15 @@ async def test_two_people_on_one_machine_are_one_and_the_card_says_why(
     _, ask = await raised(fleet, tmp_path, TWO)
     bobs = fleet["bobs"]
     await bobs.vote("bob", ask, "allow")
-    await bobs.vote("dee", ask, "allow")
+    voting = asyncio.create_task(bobs.vote("dee", ask, "allow", wait_s=30))
+    await bobs.voted(ask, 2)
     await fleet.meet_all()
+    assert (await voting).state == "uncounted"
     assert await fleet["box"].stands(ask) == ("waiting", None)
+    assert [step.text for step in (await bobs.history(ask, "dee"))[1:]] == [
+        "counted",
+        "recorded, not counted",
+    ]
     view = await bobs.view(ask, "dee")
     assert "Bob allowed it on the same machine" in view.card.sentence
     assert "1 of 2" in view.card.sentence
@@ -110,6 +135,19 @@ async def test_two_people_on_one_machine_are_one_and_the_card_says_why(
     await fleet["cids"].vote("cid", ask, "allow")
     await fleet.meet_all()
     assert await fleet["box"].stands(ask) == ("closed", "allowed")
+
+
+async def test_who_took_back_and_answers_again_is_told_that_it_is_over(fleet: Fleet) -> None:
+    box = fleet["box"]
+    ask = await box.ask("approval")
+    await box.vote(fleet.ann, ask, "allow")
+    await box.take_back(fleet.ann, ask)
+    with pytest.raises(AskClosed) as refused:
+        await box.vote(fleet.ann, ask, "allow")
+    assert refused.value.sentence == (
+        "Allowed by you on box, then taken back before it was used."
+        " Your answer came after that and was not recorded."
+    )
 
 
 async def test_whose_agent_asks_may_deny_and_not_allow(fleet: Fleet, tmp_path: Path) -> None:
@@ -248,6 +286,10 @@ async def test_sent_back_as_unclear_is_no_verdict(fleet: Fleet, tmp_path: Path) 
         view = await fleet[name].view(ask, person)
         assert view.card.state == "unclear"
         assert "Sent back as unclear" in view.card.sentence
+        assert view.final is not None
+        assert view.final.unclear
+        told = [step.what for step in await fleet[name].history(ask, person)]
+        assert told == ["raised", "sent back as unclear", "sent back as unclear"]
     given = await gate.hold(gate.call())
     assert not given.allow
     for words in ("Which target?", "Nothing was decided", "Ask again"):

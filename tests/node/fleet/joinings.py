@@ -52,6 +52,7 @@ class Two:
             fleet=self.desk.identity.fleet,
             entries=entries,
             sponsor=Introduced(public_key=key.public, certificate=certificate_of(key), name="desk"),
+            let_in_by=self.fleet.ann,
         )
 
     async def founding(self) -> list[Entry]:

@@ -10,12 +10,14 @@ import pytest
 
 from node.desk.gate import GateDesk
 from node.desk.protocols import GateHold, GateVerdict
+from node.desk.raising import NewAsk, record
 from node.desk.rows import find
 from node.desk.rules_store import RulesStore
 from node.desk.sign_in import ENTROPY
 from node.fleet import joining
 from node.gate.call import Call, make_call
 from node.store.transaction import Transaction
+from sync.decide.ask import Kind
 from sync.errors import Conflict, NotAllowed, NotFound, PairingFailed
 from sync.log.entry import decode
 from sync.log.facts import GenesisFacts
@@ -54,6 +56,22 @@ async def test_open_asks_go_on_under_the_next_numbers(two: Two) -> None:
     assert (await two.desk.row(new.id)).state == "waiting"
     with pytest.raises(NotFound):
         await two.desk.reader.run(partial(find, typed=old.id))
+
+
+async def test_whose_agent_asks_is_whoever_let_the_machine_in(two: Two) -> None:
+    """The person of the fleet that is left is nobody in the other one, and guards nothing."""
+    await two.sign_in()
+    laptop = two.laptop
+    ask = NewAsk(kind=Kind.APPROVAL, title="Deploy?", self_approval=False)
+    limits = laptop.context.limits
+    raised = await laptop.writer.run("ask", lambda job: record(job, laptop.asker(), ask, limits))
+    assert raised.quorum.not_by == [two.ben]
+    await two.join()
+    found = await laptop.reader.run(partial(find, typed=raised.id))
+    assert found.quorum.not_by == [two.fleet.ann]
+    await two.meet()
+    card = (await two.desk.view(found.id, two.fleet.ann)).card
+    assert (card.state, card.actions) == ("restricted", ["deny"])
 
 
 async def test_its_logs_begin_anew_and_the_old_ones_stay(two: Two) -> None:

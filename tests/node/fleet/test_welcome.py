@@ -61,6 +61,8 @@ def test_it_settles_as_at_who_lets_it_in(here: sqlite3.Connection) -> None:
     assert len(told.forks) == 1
     members = welcome.members(welcomed(told), NEW.node_id)
     assert [one.name for one in members] == ["home", "lap"]
+    assert welcome.let_in_by(welcomed(told), NEW.node_id) == "ann"
+    assert welcome.let_in_by(welcomed(told), key(8).node_id) is None
 
 
 def test_without_the_proof_it_is_not_believed(here: sqlite3.Connection) -> None:

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from node.cli.main import askmesh
 from node.gate.explain import Explanation, span
 from node.gate.explain import explain as explain_law
+from node.gate.given import Given
 from node.gate.law import Law
 from node.gate.noting import seconds_of
 from node.gate.repository import around
-from node.gate.rules import Rules, RulesRefused, parse
+from node.gate.rules import Rules, RulesRefused, decide, parse
 
 SOURCE = """
 [[rule]]
@@ -100,6 +101,38 @@ def test_what_is_explained_is_what_happens(
     match = rules.match("T", call, "/a", agents=agents)
     assert explain(rules, "T", call, "/a", agents=agents).match == match
     assert rules.match("T", call, "/a", agents=agents) == match
+
+
+COMMANDS = st.tuples(
+    st.sampled_from(['"git push"', '"ls"', '["ls", "git"]', '"npm -x"', '"git"', '"rm a"']),
+    st.sampled_from(["", "equals.y = 1\n", "equals.y = 2\n"]),
+    st.sampled_from(["allow", "ask", "deny", "deny", "deny"]),
+)
+
+
+@given(
+    st.lists(COMMANDS, max_size=8),
+    st.sampled_from(
+        ["$X push", "git push | sh", "ls; $X", "git $Y", "rm a; ls $(", "env $X git push", "rm"]
+    ),
+)
+@settings(max_examples=300, deadline=None)
+def test_of_a_text_that_cannot_be_read_one_doubt_says_all(
+    drawn: list[tuple[str, str, str]], command: str
+) -> None:
+    """Of many rules that may hold only the first is asked; all of them say the same."""
+    text = ""
+    for number, (shell, more, action) in enumerate(drawn):
+        rule = f'[[rule]]\nname = "{number}"\ntool = "T"\naction = "{action}"\n{more}'
+        try:
+            parse(f"{text}{rule}shell.x = {shell}\n")
+        except RulesRefused:
+            continue
+        text += f"{rule}shell.x = {shell}\n"
+    rules, call = parse(text), {"x": command, "y": 1}
+    match = rules.match("T", call, "/a")
+    assert match == decide(rules.rules, Given(call, "/a"))
+    assert explain(rules, "T", call, "/a").match == match
 
 
 def test_every_rule_before_says_why_it_does_not_match() -> None:

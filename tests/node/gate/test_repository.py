@@ -74,6 +74,14 @@ def test_the_stricter_counts(
     assert (match.action, match.rule) == (action, by)
 
 
+def test_a_rule_behind_an_allow_of_its_own_file_holds_all_the_same(repository: Path) -> None:
+    """Its allow is none, so nothing is behind it, and it takes nothing back either."""
+    (repository / FILE).write_text(CAREFUL + rule("ask"))
+    match = judged(repository, PUSHES, "make")
+    assert match is not None
+    assert (match.action, match.rule) == ("ask", f"{FILE}: here ask")
+
+
 def test_an_allow_alone_says_nothing(repository: Path) -> None:
     (repository / FILE).write_text(CAREFUL)
     assert judged(repository) is None

@@ -12,6 +12,7 @@ from sync.decide.card_state import CardState, HomeState
 from sync.decide.handover import Held, Status, Void
 from sync.decide.people import Person, Role
 from sync.decide.standing import Level
+from sync.decide.verdict import Maker
 from sync.decide.vote import Ruling
 
 NOW = 1_000
@@ -242,8 +243,14 @@ CLOSED_ROWS = (
         "Denied by Ann on phone first; your answer came later and does not count."),
     Row("allowed", decided(), CardState.NOT_PICKED_UP, *UNPICKED,
         "Allowed by Ann on phone; claude has not picked it up yet."),
-    Row("allowed with others", decided(own_made=True), CardState.NOT_PICKED_UP, *UNPICKED,
-        "Allowed by Ann on phone; claude has not picked it up yet.", BACK),
+    Row("allowed with others",
+        decided(own_made=True, also_by=(Maker(name="Me", machine="box", viewer=True),)),
+        CardState.NOT_PICKED_UP, *UNPICKED, "Allowed by you on box and Ann on phone; claude has"
+        " not picked it up yet.", BACK),
+    Row("allowed by others",
+        decided(also_by=(Maker(name="Cid", machine="box"), Maker(name="Dee", machine="tower"))),
+        CardState.NOT_PICKED_UP, *UNPICKED, "Allowed by Cid on box, Dee on tower and Ann on"
+        " phone; claude has not picked it up yet."),
     Row("allowed, too old here, and not heard of",
         decided(home=HomeState.AWAY, use_by=NOW), CardState.NOT_PICKED_UP, *UNPICKED,
         "Allowed by Ann on phone; the time to use it has passed here, and box has not said"

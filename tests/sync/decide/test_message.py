@@ -69,7 +69,7 @@ def test_an_agent_that_is_called_like_an_address_goes_first() -> None:
         (["claude@towr"], KNOWN, "claude@laptop or claude@tower"),
         (["codex@laptop"], KNOWN, "Did you mean codex@tower"),
         (["zzz"], KNOWN, "Known are: claude@laptop, claude@tower, codex@tower"),
-        (["codex"], [], "`flag`"),
+        (["codex"], [], "No other agent was either."),
         (["codex", "nobody"], KNOWN, "Known are"),
         (["clau\x1b[31mde"], KNOWN, "claude"),
     ],
