@@ -161,7 +161,7 @@ def machine(request: web.Request) -> str:
     Raises `NotFound` for what can be none of them.
     """
     named = request.match_info["node"]
-    if not 0 < len(named) <= MACHINE_CHARACTERS or not named.isprintable():
+    if not 0 < len(named) <= MACHINE_CHARACTERS:
         raise NotFound("There is no such machine here.")
     return named
 

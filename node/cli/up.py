@@ -26,7 +26,7 @@ from node.cli.running import (
     stop_node,
 )
 from node.cli.stop import Stop
-from node.config import check_keep
+from node.config import check_keep, check_machine
 from node.limits import KEEP_TEXTS_DAYS, PEER_PORT, WEB_PORT
 from node.version import VERSION
 
@@ -129,6 +129,8 @@ def up(
     """
     if keep_texts is not None:
         check_keep(keep_texts)
+    if name is not None:
+        name = check_machine(name)
     given = Given(
         port=port,
         web_port=web_port,

@@ -6,7 +6,9 @@ import msgspec
 
 from node.desk import persons
 from node.store.transaction import Transaction
+from sync.decide.name import is_called
 from sync.decide.people import Act, Person, may
+from sync.decide.visible import quoted, visible_line
 from sync.errors import Conflict, Invalid, NotAllowed, NotFound
 from sync.log.facts import CutPoint, RemovedFacts
 from sync.log.kinds import EntryType
@@ -33,16 +35,21 @@ def find(connection: sqlite3.Connection, typed: str) -> Machine:
         for node, name, removed in connection.execute(
             "SELECT id, name, removed FROM node ORDER BY removed IS NOT NULL, id"
         )
-        if node == text.lower()
-        or (len(text) >= SHORT and node.startswith(text.lower()))
-        or name.casefold() == text.casefold()
+        if (len(text) >= SHORT and node.startswith(text.lower())) or is_called(text, name)
     ]
+    # A machine may call itself by another one's id.
+    found = [machine for machine in found if machine.id == text.lower()] or found
     members = [machine for machine in found if not machine.removed]
     if len(members or found) > 1:
-        ids = ", ".join(f"{machine.name} ({machine.id[:8]})" for machine in members or found)
-        raise Invalid(f"{typed[:80]!r} names several machines: {ids}.", hint="Use the short id.")
+        ids = ", ".join(
+            f"{visible_line(machine.name)} ({machine.id[:8]})" for machine in members or found
+        )
+        raise Invalid(f"{quoted(text)} names several machines: {ids}.", hint="Use the id.")
     if not found:
-        raise NotFound(f"There is no machine {typed[:80]!r}.", hint="Run: askmesh node list")
+        hint = "Run: askmesh node list"
+        if not text:
+            raise Invalid("No machine was named.", hint=hint)
+        raise NotFound(f"There is no machine {quoted(text)}.", hint=hint)
     return (members or found)[0]
 
 

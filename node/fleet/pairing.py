@@ -19,6 +19,7 @@ from node.store.transaction import Transaction
 from node.store.writer import Job
 from node.version import VERSION
 from node.whole import whole
+from sync.decide.name import made_plain
 from sync.errors import Conflict, Invalid, PairingFailed
 from sync.limits import PAIRING_S
 from sync.log.names import SHORT, node_name
@@ -166,7 +167,7 @@ class Pairings:
         return Me(
             key=key,
             certificate=certificate_of(key),
-            machine=self._context.machine,
+            machine=made_plain(self._context.machine),
             version=VERSION,
             port=port,
             alone=alone,

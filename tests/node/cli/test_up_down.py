@@ -182,6 +182,13 @@ def test_wrong_options_are_usage_errors(command: Command, words: tuple[str, ...]
     assert not command.home.exists()
 
 
+def test_a_name_that_hides_something_is_refused_before_anything_begins(command: Command) -> None:
+    result = command.up("--name", "desk\u202e", "--json")
+    assert result.code == 1
+    assert "holds U+202E (RIGHT-TO-LEFT OVERRIDE)" in result.object["error"]["message"]
+    assert not command.home.exists()
+
+
 def test_open_prints_the_plain_address_without_a_desktop(command: Command) -> None:
     assert command.run("open").code == 3
     assert command.up().code == 0
