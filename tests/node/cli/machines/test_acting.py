@@ -42,20 +42,6 @@ def test_without_a_terminal_nothing_is_granted(command: Command, node: ScriptedN
     assert node.sent == []
 
 
-def test_a_machine_is_assigned_by_its_id(command: Command, node: ScriptedNode) -> None:
-    path = f"PUT /api/machines/{THERE}/person"
-    node.replies[path] = [node.fleet]
-    with command.on_screen("node", "assign", "ATTIC", "Bo\u200b") as screen:
-        screen.expect("attic (bbbbbbbb) becomes a machine of Bo⟨U+200B⟩")
-        screen.expect("[y/N]")
-        screen.type("y")
-        sign_in(screen)
-        code, output = screen.end()
-    assert code == 0
-    assert output.startswith("attic (bbbbbbbb) speaks for Bo⟨U+200B⟩ now.")
-    assert node.sent == [(path, {"person": "Bo\u200b"})]
-
-
 def test_removing_says_what_it_means_and_wants_the_name(
     command: Command, node: ScriptedNode
 ) -> None:
