@@ -13,6 +13,7 @@ from node.cli.stop import KEPT, Stop
 from node.cli.terminal import Terminal, signed_in
 from node.cli.whose import assign_to, check_typed, member
 from node.fleet.addresses import parse
+from sync.decide.name import checked
 from sync.decide.visible import visible_line
 
 
@@ -58,6 +59,33 @@ def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) ->
         click.echo(sentence)
     if waits is not None:
         click.get_current_context().exit(KEPT)
+
+
+@click.command(short_help="Give this machine another name.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do it without asking y/N.")
+@json_option
+@pass_place
+def rename(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
+    """Call this machine NAME from now on, on every machine of the fleet.
+
+    For whoever's machine it is. Its ids stay; agents address it by the new name. Another
+    machine is renamed on itself.
+
+    Example: askmesh node rename workshop
+    """
+    with Terminal() as terminal:
+        machines = fleet_of(place.node())["machines"]
+        here = next(one for one in machines if one["here"])
+        others = [one for one in machines if not one["here"] and one["state"] != "removed"]
+        name = checked("machine's name", name, taken=[one["machine"]["name"] for one in others])
+        if name == here["machine"]["name"]:
+            raise Stop(f"This machine is called {name} already.", code="conflict")
+        with signed_in(place, terminal) as page:
+            terminal.show(["", f"{named(here)} is called {name} from now on, everywhere.", ""])
+            _confirm(terminal, "Rename it?", yes=yes)
+            fleet = page.put("machines", here["machine"]["id"], "name", body={"name": name})
+    _report(fleet, f"This machine is called {name} now.", as_json=as_json)
 
 
 @click.command(short_help="Remove a machine for good.")

@@ -7,6 +7,7 @@ they are shown through `visible`, and found by what is shown or by their id (`is
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from sync.decide.visible import first_hidden, visible_line
@@ -114,6 +115,14 @@ def looks_like(one: str, other: str) -> bool:
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
+def fits(name: str, others: Iterable[str]) -> bool:
+    """Whether somebody may be called so beside these, as they are called now."""
+    try:
+        return checked("name", name, taken=others) == name
+    except (Invalid, Conflict):
+        return False
+
+
 def is_called(typed: str, name: str) -> bool:
     """Whether somebody of this name is meant: as it is, or as it is shown."""
     text = plain(typed).casefold()
@@ -130,6 +139,7 @@ def described(character: str) -> str:
     return f"U+{ord(character):04X} ({unicodedata.name(character, kind)})"
 
 
+@lru_cache(maxsize=1024)
 def _skeletons(name: str) -> frozenset[str]:
     """Return what a name looks like, by its small letters and by its capitals."""
     parts = unicodedata.normalize("NFKD", visible_line(plain(name)))

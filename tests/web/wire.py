@@ -220,6 +220,7 @@ BODIES: dict[str, Any] = {
     "join_consequences": None,
     "join": {"code": CODE, "address": "127.0.0.1:9"},
     "assign_machine": {"person": "Ann"},
+    "rename_machine": {"name": "workshop"},
     "remove_machine": {},
     "add_address": {"address": "127.0.0.1:7717"},
     "drop_address": {"address": "127.0.0.1:7717"},

@@ -12,7 +12,7 @@ from node.desk.standing import StandingDesk
 from node.fleet import machines, people
 from node.fleet.invitations import Invitations
 from sync.decide.visible import visible_line
-from sync.errors import AskmeshError, Conflict, Invalid, NotFound
+from sync.errors import AskmeshError, Conflict, Invalid, NotAllowed, NotFound
 from sync.log.entry import NodeKey
 from sync.log.facts import MemberFacts, PersonFacts
 from sync.log.kinds import EntryType
@@ -165,6 +165,40 @@ async def test_machines_with_bad_names_of_old_are_found(fleet: Fleet) -> None:
         await find("")
     with pytest.raises(NotFound, match="no machine “attic”"):
         await find("attic")
+
+
+async def test_a_machine_is_renamed_by_whoevers_it_is_and_all_hear_of_it(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path, "desk", "laptop", own="desk") as fleet:
+        desk, laptop = fleet["desk"], fleet["laptop"]
+        fleet.link("desk", "laptop")
+        bob = await fleet.person("bob", "member", "laptop")
+        eve = await fleet.person("eve", "viewer", "laptop")
+
+        def rename(machine: Machine, who: str, node: str, name: str) -> Any:  # noqa: ANN401 -- a job
+            return machine.writer.run(
+                "rename", lambda job: machines.rename(job, viewer(who), node, name)
+            )
+
+        for who in (eve, fleet.ann):
+            with pytest.raises(NotAllowed, match="Only who may answer"):
+                await rename(laptop, who, laptop.id, "attic")
+        with pytest.raises(Conflict, match="itself what it is called"):
+            await rename(desk, fleet.ann, "laptop", "attic")
+        for name, said in (
+            ("DESK", "looks like desk"),
+            ("laptop", "is called laptop already"),
+            ("at\u202etic", r"U\+202E"),
+            (desk.id, "form of an id"),
+        ):
+            with pytest.raises(AskmeshError, match=said):
+                await rename(laptop, bob, laptop.id, name)
+        assert await rename(laptop, bob, "laptop", " The  attic") == "The attic"
+        await fleet.meet_all()
+        for machine in (desk, laptop):
+            found = await machine.reader.run(lambda one: machines.find(one, "the attic"))
+            assert found.id == laptop.id
+        with pytest.raises(NotFound):
+            await desk.reader.run(lambda one: machines.find(one, "laptop"))
 
 
 async def test_operators_are_named_by_the_same_rule(fleet: Fleet) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.node.cli.conftest import Command
 from tests.node.cli.scripted_node import (
+    HERE,
     HERE_ROW,
     PASSPHRASE,
     THERE,
@@ -31,6 +32,7 @@ def test_without_a_terminal_nothing_is_granted(command: Command, node: ScriptedN
         ("pair", CODE, "--yes"),
         ("join", CODE, "--yes"),
         ("assign", "attic", "Ann", "--yes"),
+        ("rename", "workshop", "--yes"),
         ("remove", "attic", "--yes"),
         ("leave", "--yes"),
         ("address", "add", "attic", "h:1"),
@@ -40,6 +42,30 @@ def test_without_a_terminal_nothing_is_granted(command: Command, node: ScriptedN
         assert result.code == 1, words
         assert "there is no terminal here" in result.err
     assert node.sent == []
+
+
+def test_this_machine_is_renamed(command: Command, node: ScriptedNode) -> None:
+    path = f"PUT /api/machines/{HERE}/name"
+    node.replies[path] = [node.fleet]
+    with command.on_screen("node", "rename", " The  workshop ") as screen:
+        sign_in(screen)
+        screen.expect("studio (aaaaaaaa) is called The workshop from now on, everywhere.")
+        screen.expect("Rename it? [y/N]")
+        assert node.sent == []
+        screen.type("y")
+        code, output = screen.end()
+    assert (code, output) == (0, "This machine is called The workshop now.\n")
+    assert node.sent == [(path, {"name": "The workshop"})]
+    for typed, said in (
+        ("ATTIC", "looks like attic"),
+        ("studio", "is called studio already"),
+        ("", "The machine's name is empty."),
+    ):
+        with command.on_screen("node", "rename", typed) as screen:
+            code, output = screen.end()
+        assert code == 1
+        assert said in output
+        assert "Passphrase" not in screen.shown
 
 
 def test_removing_says_what_it_means_and_wants_the_name(
