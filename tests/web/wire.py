@@ -174,6 +174,7 @@ BODIES: dict[str, Any] = {
     "approve_sign_in": {"digits": "123456"},
     "set_passphrase": {"passphrase": "another few words"},
     "sessions": None,
+    "hold_session": None,
     "end_session": {},
     "end_other_sessions": {},
     "end_sessions_on": {},
