@@ -7,11 +7,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from aiohttp import web
 
-from sync.errors import AskmeshError, Invalid, TooLarge
+from sync.errors import AskmeshError, TooLarge
 from web.desk import AskClosed, Viewer
 from web.errors import TooSlow
 from web.limits import ARRIVE_S
 from web.messages import ErrorReply, Refused
+from web.misfit import misfit
 from web.routes import Route
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -40,7 +41,7 @@ async def body(request: web.Request, record: type[RecordType]) -> RecordType:
     try:
         return msgspec.json.decode(raw or b"{}", type=record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid(f"The request does not fit: {error}.") from None
+        raise misfit(error, record) from None
 
 
 async def _read(request: web.Request, limit: int) -> bytes:

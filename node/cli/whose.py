@@ -27,7 +27,7 @@ def check_typed(what: str, typed: str) -> None:
 
 def find_person(people: list[dict[str, Any]], typed: str) -> dict[str, Any]:
     """The living person of this id, else of this name. Raises `Stop` for none or several."""
-    living = [one for one in people if not one["ended"]]
+    living = [one for one in people if not one.get("ended")]
     text = typed.strip()
     found = [one for one in living if one["id"] == text]
     found = found or [one for one in living if is_called(text, one["name"])]
@@ -45,7 +45,7 @@ def find_person(people: list[dict[str, Any]], typed: str) -> dict[str, Any]:
 def called(person: dict[str, Any], people: list[dict[str, Any]], typed: str = "") -> str:
     """A person by name; with the id too where the name alone does not say who it is."""
     name, others = person["name"], [one for one in people if one["id"] != person["id"]]
-    alike = any(not one["ended"] and looks_like(name, one["name"]) for one in others)
+    alike = any(not one.get("ended") and looks_like(name, one["name"]) for one in others)
     plain = name.strip() and first_hidden(name) is None and not alike
     shown = visible_line(name)
     return shown if plain and typed.strip() != person["id"] else f"{shown} ({person['id']})"
