@@ -306,15 +306,3 @@ def _report(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
         print_json(found)
     else:
         click.echo(sentence)
-
-
-def typed_twice(terminal: Terminal, tries: int = 3) -> str:
-    """Return a new passphrase that was typed twice. Raises `Stop`."""
-    for _ in range(tries):
-        typed = terminal.secret("New passphrase:")
-        if not typed:
-            raise Stop("No passphrase was typed.", code="not_confirmed")
-        if terminal.secret("The same once more:") == typed:
-            return typed
-        terminal.show(["These were not the same."])
-    raise Stop("No passphrase was typed twice.", code="not_confirmed")

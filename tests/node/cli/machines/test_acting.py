@@ -21,7 +21,7 @@ from web.views import Consequences
 ADDRESS = f"/api/machines/{THERE}/addresses"
 REMOVE = f"DELETE /api/machines/{THERE}"
 LEAVE = "POST /api/leaving"
-CODE = "K7QF-9M2D-XW4T-H"
+CODE = "K7QF-9M2D-XW4T-X"
 MEANS = Consequences(allowed=True, sentences=["Ann's account here ends.", "2 asks move over."])
 
 
