@@ -61,7 +61,7 @@ class Page:
             headers["Cookie"] = self._cookie
         if self._key:
             headers[KEY_HEADER] = self._key
-        address = "/".join(("/api", *(quote(part, safe="") for part in path)))
+        address = "/".join(("/api", *(quote(part, safe="", errors="replace") for part in path)))
         data = None if body is None else json.dumps(body).encode()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=self._timeout)
         try:
