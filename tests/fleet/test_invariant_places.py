@@ -107,7 +107,6 @@ def test_no_command_answers_or_grants_without_a_terminal(
         ("node", "pair", "K7QF-9M2D-XW4T-X", "--yes"),
         ("node", "join", "K7QF-9M2D-XW4T-X", "--host", "127.0.0.1:9", "--yes"),
         ("node", "assign", "attic", "Ann", "--yes"),
-        ("node", "rename", "workshop", "--yes"),
         ("node", "remove", "attic", "--yes"),
         ("node", "leave", "--yes"),
         ("node", "rejoin", "--yes"),
