@@ -16,6 +16,7 @@ from node.limits import (
     PEER_PORT,
     WEB_PORT,
 )
+from sync.decide.name import checked
 from sync.errors import Invalid, StoreError, StoreHeld
 
 LOCK_FILE = "node.lock"
@@ -124,6 +125,8 @@ def settings(home: Path, told: dict[str, Any]) -> Settings:
     merged = {**read(home / SETTINGS_FILE), **told}
     try:
         chosen = msgspec.convert(merged, Settings)
+        if told.get("name") is not None:
+            check_machine(told["name"])
         check_keep(chosen.keep_texts)
         return chosen
     except msgspec.ValidationError as error:
@@ -131,6 +134,11 @@ def settings(home: Path, told: dict[str, Any]) -> Settings:
             f"{home / SETTINGS_FILE} holds a value that cannot be used: {error}.",
             hint="Correct or remove it; the defaults are used then.",
         ) from None
+
+
+def check_machine(name: str) -> str:
+    """Return what this machine is to be called, as it is kept. Raises `Invalid`."""
+    return checked("machine's name", name)
 
 
 def check_keep(days: int) -> None:

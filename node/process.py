@@ -50,6 +50,7 @@ from node.store.reader import Reader
 from node.store.transaction import Transaction
 from node.store.writer import Writer
 from node.version import VERSION
+from sync.decide.name import made_plain
 from sync.errors import AskmeshError, StoreError, StoreFull, StoreHeld, StoreReadOnly
 from sync.log.entry import Entry
 from sync.net import settings as net
@@ -147,11 +148,11 @@ async def serve(options: Options, seams: Seams) -> None:
     try:
         tidy(home)
         chosen = settings(home, options.told())
-        machine = chosen.name or socket.gethostname().partition(".")[0] or "this machine"
+        host = socket.gethostname().partition(".")[0]
         opened = open_store(
             home,
             create=options.create,
-            machine=machine[:64],
+            machine=made_plain(chosen.name or host, "this machine"),
             times=seams.times,
             random=seams.random,
         )

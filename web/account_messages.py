@@ -9,6 +9,7 @@ from web.limits import (
     NAME_CHARACTERS,
     REASON_CHARACTERS,
     REMEDY_CHARACTERS,
+    TYPED_CHARACTERS,
     WORD_CHARACTERS,
 )
 
@@ -35,6 +36,6 @@ class SignedWord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class NewOperator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An outside system that may say how accounts stand from now on."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
+    name: Annotated[str, msgspec.Meta(max_length=TYPED_CHARACTERS)]
     key: Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
     """Its raw Ed25519 public key in base64."""

@@ -34,10 +34,11 @@ def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Appl
     """Return the page's application; `web.listener` serves it on loopback at `port`."""
     door = Door(desk, port)
     events = EventRoutes(desk, pace)
+    sign_in = SignInRoutes(desk, door.cookie)
     handlers: dict[str, Handler] = {
         **StaticFiles().handlers(),
         **HelloRoutes(desk, door).handlers(),
-        **SignInRoutes(desk, door.cookie).handlers(),
+        **sign_in.handlers(),
         **AskRoutes(desk).handlers(),
         **TogetherRoutes(desk).handlers(),
         **AttentionRoutes(desk).handlers(),
@@ -58,7 +59,7 @@ def make_app(desk: NodeDesk, *, port: int, pace: Pace = _USUAL_PACE) -> web.Appl
     if handlers:
         raise ValueError(f"no route leads to {', '.join(handlers)}")
     application.on_response_prepare.append(put_headers)
-    application.on_shutdown.append(events.close)
+    application.on_shutdown.extend([events.close, sign_in.close])
     return application
 
 

@@ -5,8 +5,9 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from sync.decide.visible import quoted
 from sync.errors import Invalid
-from sync.misfits import misfit
+from sync.misfit import misfit
 from web.audit_desk import AuditDesk
 from web.audit_views import AuditWanted
 from web.limits import AUDIT_LINES, AUDIT_LINES_MOST, AUDIT_WORD_CHARACTERS
@@ -35,7 +36,7 @@ class AuditRoutes:
         try:
             wanted = msgspec.convert(said, AuditWanted)
         except msgspec.ValidationError as error:
-            raise Invalid(f"The request does not fit: {misfit(error)}.") from None
+            raise misfit(error, AuditWanted) from None
         page = await self._desk.audit(
             request[VIEWER], wanted, before=None if before is None else str(before), limit=limit
         )
@@ -47,7 +48,7 @@ def _asked(request: web.Request) -> dict[str, str | int]:
     said: dict[str, str | int] = {}
     for name, value in request.query.items():
         if name not in request[ROUTE].query or name in said:
-            raise Invalid(f"{name[:40]!r} is not asked for here, or twice.")
+            raise Invalid(f"{quoted(name)} is not asked for here, or twice.")
         if len(value) > AUDIT_WORD_CHARACTERS:
             raise Invalid(f"{name} is longer than {AUDIT_WORD_CHARACTERS} characters.")
         if not value:

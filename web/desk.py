@@ -292,6 +292,13 @@ class MachinesDesk(Protocol):
         """Say whose machine it is: by a person's id, or by name. Owners only."""
         ...
 
+    async def rename_machine(self, viewer: Viewer, node: str, name: str) -> FleetView:
+        """Say what a machine is called from now on: this one only, by whoever's it is.
+
+        Raises `Conflict` for another machine, and for a name that looks like another's.
+        """
+        ...
+
     async def remove_machine(self, viewer: Viewer, node: str) -> FleetView:
         """Remove a machine, named by full id, short id or name. Owners and admins."""
         ...

@@ -80,6 +80,9 @@ ID_CHARACTERS: Final = 100
 NAME_CHARACTERS: Final = 64
 """Names of persons and of rules; `sync.limits` has the same and the last word."""
 
+TYPED_CHARACTERS: Final = 512
+"""A name as it is typed: what is too long for one is told with its length, not as a misfit."""
+
 SECRET_CHARACTERS: Final = 512
 """24 recovery words have fewer than 220; what is longer only makes hashing dearer."""
 

@@ -150,8 +150,11 @@ def _bound(family: int, address: str, port: int) -> socket.socket | None:
         listening.close()
         if family == socket.AF_INET6 and error.errno in _NO_IPV6:
             return None
+        taken = error.errno == errno.EADDRINUSE
         raise PortTaken(
-            f"The page's port {port} is taken by another program on {address} ({error.strerror}).",
+            f"The page's port {port} is taken by another program on {address} ({error.strerror})."
+            if taken
+            else f"The page's port {port} cannot be taken on {address} ({error.strerror}).",
             hint="Choose another port: askmesh up --web-port 7728",
         ) from None
     return listening

@@ -75,6 +75,15 @@ MACHINES: Final = (
         gives=(FleetView,),
     ),
     Route(
+        name="rename_machine",
+        method="PUT",
+        path="/api/machines/{node}/name",
+        summary="Say what this machine is called from now on.",
+        grants=True,
+        takes=messages.MachineName,
+        gives=(FleetView,),
+    ),
+    Route(
         name="remove_machine",
         method="DELETE",
         path="/api/machines/{node}",

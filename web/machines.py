@@ -11,6 +11,7 @@ from web.messages import (
     Joining,
     LastCode,
     MachineAddress,
+    MachineName,
     MachinePerson,
     Nothing,
     Offers,
@@ -38,6 +39,7 @@ class MachineRoutes:
             "join_consequences": self.join_consequences,
             "join": self.join,
             "assign_machine": self.assign,
+            "rename_machine": self.rename,
             "remove_machine": self.remove,
             "add_address": self.add_address,
             "drop_address": self.drop_address,
@@ -136,6 +138,12 @@ class MachineRoutes:
         assigned = self._desk.assign(request[VIEWER], machine(request), person)
         return reply(await carried_through(assigned))
 
+    async def rename(self, request: web.Request) -> web.StreamResponse:
+        """Say what this machine is called."""
+        name = (await body(request, MachineName)).name
+        renamed = self._desk.rename_machine(request[VIEWER], machine(request), name)
+        return reply(await carried_through(renamed))
+
     async def remove(self, request: web.Request) -> web.StreamResponse:
         """Remove a machine."""
         await body(request, Nothing)
@@ -161,7 +169,7 @@ def machine(request: web.Request) -> str:
     Raises `NotFound` for what can be none of them.
     """
     named = request.match_info["node"]
-    if not 0 < len(named) <= MACHINE_CHARACTERS or not named.isprintable():
+    if not 0 < len(named) <= MACHINE_CHARACTERS:
         raise NotFound("There is no such machine here.")
     return named
 

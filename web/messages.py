@@ -11,8 +11,8 @@ from web.limits import (
     ADDRESS_CHARACTERS,
     CODE_CHARACTERS,
     ID_CHARACTERS,
-    NAME_CHARACTERS,
     SECRET_CHARACTERS,
+    TYPED_CHARACTERS,
     WHERE_CHARACTERS,
 )
 from web.views import (
@@ -25,7 +25,7 @@ from web.views import (
     SessionRow,
 )
 
-Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]
+Name = Annotated[str, msgspec.Meta(max_length=TYPED_CHARACTERS)]
 Secret = Annotated[str, msgspec.Meta(max_length=SECRET_CHARACTERS)]
 Where = Annotated[str, msgspec.Meta(max_length=WHERE_CHARACTERS)]
 Code = Annotated[str, msgspec.Meta(max_length=CODE_CHARACTERS)]
@@ -100,6 +100,12 @@ class MachinePerson(Taken, frozen=True, kw_only=True):
     """Whose machine it is: a person's id or name."""
 
     person: Person
+
+
+class MachineName(Taken, frozen=True, kw_only=True):
+    """What a machine is called from now on."""
+
+    name: Name
 
 
 class Inviting(Taken, frozen=True, kw_only=True):

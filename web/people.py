@@ -89,6 +89,6 @@ class PeopleRoutes:
 def _named(request: web.Request, part: str) -> str:
     """Return a person or an invitation named in the address. Raises `NotFound`."""
     named = request.match_info[part]
-    if not 0 < len(named) <= ID_CHARACTERS or not named.isprintable():
+    if not 0 < len(named) <= ID_CHARACTERS:
         raise NotFound("There is no such person here.")
     return named

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from aiohttp import web
 
-from sync.errors import AskmeshError, Invalid, TooLarge
-from sync.misfits import misfit
+from sync.errors import AskmeshError, TooLarge
+from sync.misfit import misfit
 from web.desk import AskClosed, Viewer
 from web.errors import TooSlow
 from web.limits import ARRIVE_S
@@ -41,7 +41,7 @@ async def body(request: web.Request, record: type[RecordType]) -> RecordType:
     try:
         return msgspec.json.decode(raw or b"{}", type=record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Invalid(f"The request does not fit: {misfit(error)}.") from None
+        raise misfit(error, record) from None
 
 
 async def _read(request: web.Request, limit: int) -> bytes:

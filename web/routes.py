@@ -124,6 +124,13 @@ _SIGN_IN: Final = (
         gives=(messages.Sessions,),
     ),
     Route(
+        name="hold_session",
+        method="GET",
+        path="/api/sessions/mine/line",
+        summary="For a terminal: its session ends when this connection does. No reply comes.",
+        gives=(messages.Ended,),
+    ),
+    Route(
         name="end_session",
         method="DELETE",
         path="/api/sessions/{id}",

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 from aiohttp import web
 
-from sync.errors import Invalid, NotFound, TooMany
+from sync.errors import AskmeshError, Invalid, NotFound, TooMany
 from web.desk import NewSession, NodeDesk, SignIn
 from web.guard import halves
 from web.limits import ID_CHARACTERS, SESSION_COOKIE_S, SIGN_INS_AT_ONCE
@@ -37,6 +37,7 @@ class SignInRoutes:
         self._cookie = cookie
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._held: set[asyncio.Task[object] | None] = set()
 
     def handlers(self) -> dict[str, Handler]:
         """The handlers by the names of their routes."""
@@ -48,6 +49,7 @@ class SignInRoutes:
             "approve_sign_in": self.approve,
             "set_passphrase": self.set_passphrase,
             "sessions": self.sessions,
+            "hold_session": self.hold,
             "end_session": self.end_session,
             "end_other_sessions": self.end_other_sessions,
         }
@@ -129,6 +131,30 @@ class SignInRoutes:
     async def sessions(self, request: web.Request) -> web.StreamResponse:
         """List the person's places."""
         return reply(Sessions(sessions=await self._desk.sessions(request[VIEWER])))
+
+    async def hold(self, request: web.Request) -> web.StreamResponse:
+        """End a terminal's session once its connection ends, however its process did.
+
+        Raises `Invalid` for a page: that one outlives its connections.
+        """
+        viewer = request[VIEWER]
+        if viewer.kind != "terminal":
+            raise Invalid("Only a terminal's session ends with its connection.")
+        task = asyncio.current_task()
+        self._held.add(task)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._held.discard(task)
+            with contextlib.suppress(AskmeshError):  # it was ended in order, or by somebody
+                await carried_through(self._desk.end_session(viewer, viewer.session_id))
+        return reply(Ended(ended=1))
+
+    async def close(self, _application: web.Application) -> None:
+        """Let go of every terminal, so that the node can stop."""
+        for task in self._held:
+            if task is not None:
+                task.cancel()
 
     async def end_session(self, request: web.Request) -> web.StreamResponse:
         """End one session; the cookie goes with the own one."""

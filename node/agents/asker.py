@@ -14,7 +14,7 @@ from node.agents.hosts import agent_of_client
 from node.desk.requests import Asker
 from sync.errors import Invalid
 from sync.limits import NAME_CHARACTERS, PROJECT_CHARACTERS
-from sync.misfits import misfit
+from sync.misfit import misfit
 
 FOLDER_CHARACTERS: Final = 4096
 """The longest path a system takes."""
@@ -61,7 +61,7 @@ def asker_over_http(who: object, peer: Peer) -> Asker:
     try:
         claim = msgspec.convert(who, Who)
     except msgspec.ValidationError as error:
-        raise Invalid(f"`who` is not as it must be: {misfit(error)}.") from error
+        raise misfit(error, Who) from None
     return Asker(
         agent=name(claim.agent, "agent"),
         session=name(claim.session, "session"),

@@ -5,8 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from node.desk.requests import Asker
-from sync.errors import Invalid
-from sync.misfits import misfit
+from sync.misfit import misfit
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -28,4 +27,4 @@ def as_record(value: dict[str, Any], record: type[Arguments]) -> Arguments:
     try:
         return msgspec.convert(value, record)
     except msgspec.ValidationError as error:
-        raise Invalid(f"The request is not as it must be: {misfit(error)}.") from error
+        raise misfit(error, record) from None

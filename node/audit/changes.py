@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from node.audit.names import Names, cut, short_id, utc
 from node.audit.proof import Found, Proof, facts_of, text_of
 from sync.decide import recovery, word
+from sync.decide.standing import in_words
 from sync.log import facts as say
 from sync.log.entry import Entry, sha256
 from sync.log.kinds import EntryType
@@ -165,7 +166,8 @@ class Changes:
         )
         whose = "everyone" if person is None else self._names.person(person)
         why = f": {change.reason.rstrip('.')}" if change.reason else ""
-        return Told(facts.by, f"set the account of {whose} to {level}{why}", change, outside)
+        what = f"set the account of {whose} to {in_words(level)}{why}"
+        return Told(facts.by, what, change, outside)
 
     def _operator(self, _entry: Entry, facts: say.OperatorFacts) -> Told:
         change = AuditChange(name=facts.name, on=facts.on)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from sync.decide.ask import AskState
+from sync.decide.name import is_called
 from sync.errors import Invalid, NotFound
 from sync.log.entry import sha256
 from sync.log.kinds import EntryType
@@ -100,11 +101,10 @@ def _pattern(typed: str) -> str:
 
 def _persons(connection: sqlite3.Connection, typed: str) -> frozenset[str]:
     """Return everyone who is meant: a name may be that of several."""
-    same = typed.casefold()
     found = {
         str(person)
         for person, name in connection.execute("SELECT id, name FROM person")
-        if person == typed or name.casefold() == same
+        if person == typed or is_called(typed, name)
     }
     if not found:
         raise NotFound(f"There is nobody called {typed[:80]!r}.", hint="See: askmesh people list")

@@ -49,7 +49,7 @@ def make(home: Path, file: Path, *, passphrase: str | None, at: int, told: Told)
 
     It is there whole or not at all. Raises `Conflict`, `StoreError`, `StoreFull`.
     """
-    _check_new(file)
+    check_new(file)
     sweep(home, COPY)
     load_key(home)
     with workplace(home, COPY) as folder:
@@ -67,7 +67,8 @@ def make(home: Path, file: Path, *, passphrase: str | None, at: int, told: Told)
     return Made(manifest=manifest, size=size, lacking=lacking)
 
 
-def _check_new(file: Path) -> None:
+def check_new(file: Path) -> None:
+    """Raise `Conflict` where no new file can lie: best before anything is asked for."""
     if file.exists() or file.is_symlink():
         raise Conflict(
             f"{file} exists already; a backup never replaces a file.",

@@ -12,7 +12,7 @@ from node.cli.page import Page, PageRefused
 from node.cli.place import Place, pass_place
 from node.cli.stop import KEPT, Stop
 from node.cli.terminal import Terminal, signed_in
-from sync.decide.visible import visible, visible_line
+from sync.decide.visible import quoted, visible, visible_line
 
 RULING_S: Final = 5.0
 """How long to wait for the home's ruling before saying that the vote is on its way."""
@@ -163,7 +163,7 @@ def resolved(wish: Wish, ask: dict[str, Any]) -> Wish:
             return replace(wish, choice=found[0]["id"])
     labels = ", ".join(f"{n}. {option['label']}" for n, option in enumerate(options, 1))
     raise Stop(
-        f"{ask['short']} has no option {wish.choice!r}.",
+        f"{ask['short']} has no option {quoted(wish.choice)}.",
         hint=f"Choose one of: {labels}" if labels else "It has no options; use --text.",
         code="invalid",
     )
@@ -188,10 +188,10 @@ def _question(wish: Wish, ask: dict[str, Any]) -> str:
         return f"Take your answer to {ask['short']} back?"
     if wish.decision == "answer":
         label = next((o["label"] for o in ask["options"] if o["id"] == wish.choice), None)
-        said = " and ".join(repr(part) for part in (label, wish.text) if part is not None)
+        said = " and ".join(f"“{part}”" for part in (label, wish.text) if part is not None)
         return visible_line(f"Answer {ask['short']} with {said}?")
     if wish.unclear:
-        return visible_line(f"Send {ask['short']} back as unclear, with {wish.because!r}?")
+        return visible_line(f"Send {ask['short']} back as unclear, with “{wish.because}”?")
     return f"{wish.decision.capitalize()} {ask['short']}?"
 
 

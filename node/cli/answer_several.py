@@ -78,7 +78,7 @@ def _question(details: Sequence[dict[str, Any]], wish: Wish) -> str:
     what = wish.decision.capitalize()
     if wish.unclear:
         return visible_line(f"Send all {len(details)} back as unclear: {names}?")
-    said = f" with {wish.choice or wish.text!r}" if wish.decision == "answer" else ""
+    said = f" with “{wish.choice or wish.text}”" if wish.decision == "answer" else ""
     return visible_line(f"{what} all {len(details)}{said}: {names}?")
 
 

@@ -54,11 +54,12 @@ def backup(place: Place, *, file: Path, no_passphrase: bool, as_json: bool) -> N
 
 
 def _back_up(place: Place, terminal: Terminal, file: Path, *, bare: bool) -> "Made":
-    from node.backup.making import make
+    from node.backup.making import check_new, make
     from node.cli.owner import new_passphrase, prove_owner
     from node.cli.progress import Telling
     from node.store.connection import failure, open_reader
 
+    check_new(file)
     terminal.show([f"Data directory: {visible_line(place.home)}", _HOLDS])
     try:
         with closing(open_reader(Path(place.home))) as store:

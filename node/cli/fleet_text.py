@@ -11,7 +11,8 @@ import click
 from node.cli.durations import ago, span
 from node.cli.output import plural
 from node.cli.stop import Stop
-from sync.decide.visible import visible_line
+from sync.decide.name import is_called
+from sync.decide.visible import quoted, visible_line
 
 INDENT: Final = "    "
 
@@ -76,13 +77,19 @@ def find_machine(fleet: dict[str, Any], typed: str) -> dict[str, Any]:
     """
     text = typed.strip()
     found = [row for row in fleet["machines"] if _is_named(row["machine"], text)]
+    # A machine may call itself by another one's id.
+    found = [row for row in found if row["machine"]["id"] == text.lower()] or found
     members = [row for row in found if row["state"] != "removed"]
     if len(members or found) > 1:
         names = ", ".join(named(row) for row in members or found)
-        raise Stop(f"{text!r} names several machines: {names}.", hint="Use the id.", code="invalid")
+        raise Stop(
+            f"{quoted(text)} names several machines: {names}.", hint="Use the id.", code="invalid"
+        )
+    if not text:
+        raise Stop("No machine was named.", hint="Run: askmesh node list", code="invalid")
     if not found:
         raise Stop(
-            f"There is no machine {text!r}.", hint="Run: askmesh node list", code="not_found"
+            f"There is no machine {quoted(text)}.", hint="Run: askmesh node list", code="not_found"
         )
     first: dict[str, Any] = (members or found)[0]
     return first
@@ -94,11 +101,8 @@ def named(row: dict[str, Any]) -> str:
 
 
 def _is_named(machine: dict[str, Any], text: str) -> bool:
-    return (
-        text.casefold() in {machine["name"].casefold(), visible_line(machine["name"]).casefold()}
-        or machine["id"] == text.lower()
-        or (len(text) >= SHORT and machine["id"].startswith(text.lower()))
-    )
+    by_id = len(text) >= SHORT and machine["id"].startswith(text.lower())
+    return by_id or is_called(text, machine["name"])
 
 
 def _members(fleet: dict[str, Any]) -> list[dict[str, Any]]:

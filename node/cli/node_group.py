@@ -4,7 +4,7 @@ import click
 
 from node.cli.node_again import go, rejoin
 from node.cli.node_join import join
-from node.cli.node_machines import address, assign, leave, list_machines, remove
+from node.cli.node_machines import address, assign, leave, list_machines, remove, rename
 from node.cli.node_pair import pair
 
 
@@ -19,5 +19,5 @@ def node() -> None:
     """
 
 
-for command in (pair, join, list_machines, assign, remove, leave, rejoin, go, address):
+for command in (pair, join, list_machines, assign, rename, remove, leave, rejoin, go, address):
     node.add_command(command)

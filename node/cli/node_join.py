@@ -13,7 +13,9 @@ from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
 from node.cli.stop import AWAY, Stop
 from node.cli.terminal import Terminal, signed_in
+from node.fleet.addresses import parse
 from sync.decide.visible import visible_line
+from sync.wire.pairing_code import read_code
 
 JOIN_S: Final = 120.0
 """Two key derivations, five messages and the switch of the store, on slow machines."""
@@ -37,13 +39,17 @@ def join(place: Place, *, code: str | None, host: str | None, yes: bool, as_json
 
     Example: askmesh node join
 
-    Example: askmesh node join K7QF-9M2D-XW4T-H --host 192.168.1.20:40211
+    Example: askmesh node join K7QF-9M2D-XW4T-X --host 192.168.1.20:40211
     """
     join_by(place, code=code, host=host, yes=yes, as_json=as_json)
 
 
 def join_by(place: Place, *, code: str | None, host: str | None, yes: bool, as_json: bool) -> None:
-    """Join by a code. Raises `Stop`, `NodeAway` and `Refused`."""
+    """Join by a code. Raises `Stop`, `NodeAway`, `Refused`, and `Invalid` for a mistyped one."""
+    if code:
+        read_code(code)
+    if host:
+        parse(host)
     port = need_serving(place.home).web_port
     fresh = not has_person(port)
     if fresh and code and yes:

@@ -5,12 +5,15 @@ from typing import Any
 
 import click
 
-from node.cli.fleet_text import find_machine, fleet_of, named, print_machines
+from node.cli.fleet_text import fleet_of, named, print_machines
 from node.cli.node_join import check_allowed
 from node.cli.output import json_option, print_json
 from node.cli.place import Place, pass_place
-from node.cli.stop import Stop
+from node.cli.stop import KEPT, Stop
 from node.cli.terminal import Terminal, signed_in
+from node.cli.whose import assign_to, check_typed, member
+from node.fleet.addresses import parse
+from sync.decide.name import checked
 from sync.decide.visible import visible_line
 
 
@@ -39,25 +42,50 @@ def list_machines(place: Place, *, as_json: bool) -> None:
 def assign(place: Place, *, name: str, person: str, yes: bool, as_json: bool) -> None:
     """Say whose machine it is: what PERSON answers there will count. For owners.
 
-    NAME is the machine's name or id; PERSON is a name. Somebody who has a machine
-    already has to agree from it: askmesh people agree.
+    NAME is the machine's name or id; PERSON is a name or an id. Somebody who has a
+    machine already has to agree from it: askmesh people agree. Until then it waits, and
+    this ends with 4.
 
     Example: askmesh node assign studio Ann
     """
     with Terminal() as terminal:
-        machine = _machine(place, name)
-        whose = f"{named(machine)} becomes a machine of {visible_line(person)}:"
-        terminal.show(["", whose, "what they answer there, once signed in, will count.", ""])
-        _confirm(terminal, "Say so?", yes=yes)
+        check_typed("person", person)
+        machine = member(place, name)
         with signed_in(place, terminal) as page:
-            path = ("machines", machine["machine"]["id"], "person")
-            fleet = page.put(*path, body={"person": person})
-    _report(
-        fleet,
-        f"{named(machine)} speaks for {visible_line(person)} now. To sign in there, open its page"
-        " and type\nthe six digits it shows where they are signed in already.",
-        as_json=as_json,
-    )
+            fleet, _, sentence, waits = assign_to(terminal, page, machine, person, yes=yes)
+    if as_json:
+        print_json({"fleet": fleet, "waits": waits})
+    else:
+        click.echo(sentence)
+    if waits is not None:
+        click.get_current_context().exit(KEPT)
+
+
+@click.command(short_help="Give this machine another name.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do it without asking y/N.")
+@json_option
+@pass_place
+def rename(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
+    """Call this machine NAME from now on, on every machine of the fleet.
+
+    For whoever's machine it is. Its ids stay; agents address it by the new name. Another
+    machine is renamed on itself.
+
+    Example: askmesh node rename workshop
+    """
+    with Terminal() as terminal:
+        machines = fleet_of(place.node())["machines"]
+        here = next(one for one in machines if one["here"])
+        others = [one for one in machines if not one["here"] and one["state"] != "removed"]
+        name = checked("machine's name", name, taken=[one["machine"]["name"] for one in others])
+        if name == here["machine"]["name"]:
+            raise Stop(f"This machine is called {name} already.", code="conflict")
+        with signed_in(place, terminal) as page:
+            terminal.show(["", f"{named(here)} is called {name} from now on, everywhere.", ""])
+            _confirm(terminal, "Rename it?", yes=yes)
+            fleet = page.put("machines", here["machine"]["id"], "name", body={"name": name})
+    _report(fleet, f"This machine is called {name} now.", as_json=as_json)
 
 
 @click.command(short_help="Remove a machine for good.")
@@ -73,7 +101,7 @@ def remove(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
     Example: askmesh node remove old-laptop
     """
     with Terminal() as terminal:
-        machine = _machine(place, name)
+        machine = member(place, name)
         if machine["here"]:
             raise Stop(
                 "A machine cannot remove itself.",
@@ -150,10 +178,12 @@ def add(place: Place, *, name: str, where: str, as_json: bool) -> None:
 
     Example: askmesh node address add studio 100.64.0.7:7717
     """
-    with Terminal() as terminal, signed_in(place, terminal) as page:
-        machine = _machine(place, name)
-        path = ("machines", machine["machine"]["id"], "addresses")
-        fleet = page.post(*path, body={"address": where})
+    with Terminal() as terminal:
+        machine = member(place, name)
+        parse(where)
+        with signed_in(place, terminal) as page:
+            path = ("machines", machine["machine"]["id"], "addresses")
+            fleet = page.post(*path, body={"address": where})
     _report(fleet, f"{named(machine)} is tried at {visible_line(where)}, too.", as_json=as_json)
 
 
@@ -167,15 +197,13 @@ def drop(place: Place, *, name: str, where: str, as_json: bool) -> None:
 
     Example: askmesh node address drop studio 100.64.0.7:7717
     """
-    with Terminal() as terminal, signed_in(place, terminal) as page:
-        machine = _machine(place, name)
-        path = ("machines", machine["machine"]["id"], "addresses")
-        fleet = page.delete(*path, body={"address": where})
+    with Terminal() as terminal:
+        machine = member(place, name)
+        parse(where)
+        with signed_in(place, terminal) as page:
+            path = ("machines", machine["machine"]["id"], "addresses")
+            fleet = page.delete(*path, body={"address": where})
     _report(fleet, f"{visible_line(where)} is no address of {named(machine)} now.", as_json=as_json)
-
-
-def _machine(place: Place, typed: str) -> dict[str, Any]:
-    return find_machine(fleet_of(place.node()), typed)
 
 
 def _removal(machine: dict[str, Any]) -> list[str]:

@@ -53,7 +53,7 @@ def pair(place: Place, *, code: str | None, host: str | None, yes: bool, as_json
 
     Example: askmesh node pair
 
-    Example: askmesh node pair K7QF-9M2D-XW4T-H --host 192.168.1.20:40211
+    Example: askmesh node pair K7QF-9M2D-XW4T-X --host 192.168.1.20:40211
     """
     if code is not None or host is not None:
         join_by(place, code=code, host=host, yes=yes, as_json=as_json)

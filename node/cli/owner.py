@@ -7,6 +7,7 @@ from node.backup.owner import nobody_signed_in, proved
 from node.cli.stop import Stop
 from node.cli.terminal import PASSPHRASE_TRIES, Terminal
 from node.desk.passphrase import check_new
+from sync.errors import Invalid
 
 TWICE: Final = 3
 """Tries to type a new passphrase the same way twice."""
@@ -36,13 +37,17 @@ def prove_owner(terminal: Terminal, store: sqlite3.Connection, *, whose: str) ->
     )
 
 
-def new_passphrase(terminal: Terminal) -> str:
-    """Return a passphrase for the backup that was typed twice. Raises `Stop`, `Invalid`."""
+def new_passphrase(terminal: Terminal, prompt: str = "New passphrase for the backup:") -> str:
+    """Return a new passphrase that was typed twice, and is a good one. Raises `Stop`."""
     for _ in range(TWICE):
-        typed = terminal.secret("New passphrase for the backup:")
+        typed = terminal.secret(prompt)
         if not typed:
             raise Stop("No passphrase was typed, so nothing was done.", code="not_confirmed")
-        check_new(typed)
+        try:
+            check_new(typed)
+        except Invalid as error:
+            terminal.show([f"{error.sentence} {error.hint}".strip()])
+            continue
         if terminal.secret("The same once more:") == typed:
             return typed
         terminal.show(["These were not the same."])

@@ -1,5 +1,6 @@
 """The page's routes for one command: HTTP on loopback, never through a proxy."""
 
+import contextlib
 import http.client
 import json
 from typing import Any, Final
@@ -40,6 +41,16 @@ class Page:
         """Delete; the reply object."""
         return self._carry("DELETE", path, body or {})
 
+    def hold(self) -> http.client.HTTPConnection:
+        """Bind the terminal's session to a connection: the node ends it when this one ends.
+
+        That is so however this process ends. Keep what is returned until then.
+        """
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=self._timeout)
+        with contextlib.suppress(OSError):  # whoever asks next is told that the node is away
+            connection.request("GET", "/api/sessions/mine/line", headers={"Cookie": self._cookie})
+        return connection
+
     def _carry(
         self, method: str, path: tuple[str, ...], body: dict[str, Any] | None
     ) -> dict[str, Any]:
@@ -50,7 +61,7 @@ class Page:
             headers["Cookie"] = self._cookie
         if self._key:
             headers[KEY_HEADER] = self._key
-        address = "/".join(("/api", *(quote(part, safe="") for part in path)))
+        address = "/".join(("/api", *(quote(part, safe="", errors="replace") for part in path)))
         data = None if body is None else json.dumps(body).encode()
         connection = http.client.HTTPConnection(HOST, self.port, timeout=self._timeout)
         try:

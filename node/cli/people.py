@@ -4,15 +4,29 @@ from typing import Any
 
 import click
 
+from node.cli.fleet_text import named
 from node.cli.node_pair import show_and_wait, withdrawn
 from node.cli.output import json_option, print_json, print_table
+from node.cli.page import Page
 from node.cli.place import Place, pass_place
-from node.cli.stop import Stop
+from node.cli.stop import KEPT, Stop
 from node.cli.terminal import Terminal, signed_in
+from node.cli.whose import (
+    ASK_OWNER,
+    assign_to,
+    called,
+    check_removable,
+    check_role,
+    check_typed,
+    find_person,
+    member,
+    with_article,
+)
+from sync.decide.name import checked
 from sync.decide.visible import visible_line
 
 ROLES = ("owner", "admin", "member", "viewer")
-HEADS = ("NAME", "ROLE", "MACHINES", "NOTE")
+HEADS = ("NAME", "ROLE", "ID", "MACHINES", "NOTE")
 MEANING = {
     "owner": "an owner may do everything, also remove you",
     "admin": "an admin may apply rules, pair and remove machines, and invite members",
@@ -78,14 +92,15 @@ def invite(
     if (name is None) == (withdraw is None):
         raise click.UsageError("Give a name, or --withdraw with an invitation's ID.")
     with Terminal() as terminal:
-        if name is not None:
-            terminal.show(["", f"{visible_line(name)} becomes {role}: {MEANING[role]}.", ""])
-            _confirm(terminal, "Invite?", yes=yes)
+        name = None if name is None else checked("name", name)
         with signed_in(place, terminal) as page:
             if withdraw is not None:
                 found = page.delete("invitations", withdraw)
                 _report(found, "The invitation is taken back.", as_json=as_json)
                 return
+            _check_invited(page.get("people"), str(name), role)
+            terminal.show(["", f"{name} becomes {with_article(role)}: {MEANING[role]}.", ""])
+            _confirm(terminal, "Invite?", yes=yes)
             body = {"name": name, "role": role, "where": "machine" if new_machine else "here"}
             if not new_machine:
                 made = page.post("invitations", body=body)
@@ -97,6 +112,19 @@ def invite(
                 # The code is for this terminal; what goes to a program has none.
                 show_and_wait(place, terminal, page, made["pairing"])
             _told(made, as_json=as_json)
+
+
+def _check_invited(found: dict[str, Any], name: str, role: str) -> None:
+    """Raise `Stop` or what `checked` does for who cannot be invited by this person, or so."""
+    checked("name", name, taken=[one["name"] for one in found["people"] if not one["ended"]])
+    if role not in found["may_invite"]:
+        raise Stop(
+            "Only an owner may make owners and admins, or change them."
+            if found["may_invite"]
+            else "Only an owner or an admin may do this.",
+            hint=ASK_OWNER,
+            code="not_allowed",
+        )
 
 
 @people.command(short_help="Say what someone is.")
@@ -112,12 +140,17 @@ def role(place: Place, *, name: str, role: str, yes: bool, as_json: bool) -> Non
 
     Example: askmesh people role Bob admin
     """
-    with Terminal() as terminal:
-        terminal.show(["", f"{visible_line(name)} becomes {role}: {MEANING[role]}.", ""])
+    check_typed("person", name)
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        found = page.get("people")
+        person = find_person(found["people"], name)
+        who = called(person, found["people"], name)
+        check_role(found, person, who, role)
+        becomes = f"{who}, {with_article(person['role'])}, becomes {with_article(role)}"
+        terminal.show(["", f"{becomes}: {MEANING[role]}.", ""])
         _confirm(terminal, "Say so?", yes=yes)
-        with signed_in(place, terminal) as page:
-            found = page.put("people", name, "role", body={"role": role})
-    _report(found, f"{visible_line(name)} is {role} now.", as_json=as_json)
+        found = page.put("people", person["id"], "role", body={"role": role})
+    _report(found, f"{who} is {with_article(role)} now.", as_json=as_json)
 
 
 @people.command(short_help="Remove someone.")
@@ -132,21 +165,30 @@ def remove(place: Place, *, name: str, yes: bool, as_json: bool) -> None:
 
     Example: askmesh people remove Bob
     """
-    with Terminal() as terminal:
-        shown = visible_line(name)
-        terminal.show(
-            [
-                "",
-                f"{shown} is signed out on every machine, and votes that are not final yet count",
-                f"no more. Machines of {shown} stay in the fleet and go on reading: remove a lost",
-                "or hostile one as well, by `askmesh node remove`.",
-                "",
-            ]
-        )
-        _confirm(terminal, f"Remove {shown}?", yes=yes)
-        with signed_in(place, terminal) as page:
-            found = page.delete("people", name)
-    _report(found, f"{visible_line(name)} is removed.", as_json=as_json)
+    check_typed("person", name)
+    with Terminal() as terminal, signed_in(place, terminal) as page:
+        found = page.get("people")
+        person = find_person(found["people"], name)
+        who = called(person, found["people"], name)
+        check_removable(found, person, who)
+        terminal.show(_removal(who, person))
+        _confirm(terminal, f"Remove {who}?", yes=yes)
+        found = page.delete("people", person["id"])
+    _report(found, f"{who} is removed.", as_json=as_json)
+
+
+def _removal(who: str, person: dict[str, Any]) -> list[str]:
+    """What removing means."""
+    theirs = visible_line(", ".join(one["name"] for one in person["machines"]))
+    stay = f"Their machines ({theirs}) stay" if theirs else f"Machines of {who} stay"
+    return [
+        "",
+        f"{who}, {with_article(person['role'])}, is signed out on every machine, and votes that",
+        "are not final yet count no more.",
+        f"{stay} in the fleet and go on reading: remove a lost or hostile",
+        "one as well, by `askmesh node remove`.",
+        "",
+    ]
 
 
 @people.command("speaks-for", short_help="Say whose machine it is, or no longer is.")
@@ -161,29 +203,40 @@ def speaks_for(
 ) -> None:
     """Say that MACHINE is PERSON's: what they answer there, once signed in, counts.
 
-    Somebody who has a machine already must agree from it: askmesh people agree. For owners.
+    Somebody who has a machine already must agree from it: askmesh people agree. Until
+    then it waits, and this ends with 4. For owners.
 
     Example: askmesh people speaks-for studio Bob
     """
+    check_typed("person", person)
     with Terminal() as terminal:
-        box, who = visible_line(machine), visible_line(person)
-        terminal.show(["", f"{box} {'is no longer' if end else 'becomes'} a machine of {who}.", ""])
-        _confirm(terminal, "Say so?", yes=yes)
+        box = member(place, machine)
         with signed_in(place, terminal) as page:
-            path = ("machines", machine, "person")
             if end:
-                found = page.delete(*path, body={"person": person})
+                found, sentence = _release(terminal, page, box, person, yes=yes)
+                waits = None
             else:
-                page.put(*path, body={"person": person})
-                found = page.get("people")
-    waits = any(
-        person in (one["person"], one["name"]) and machine in _names(one["machine"])
-        for one in found["consents"]
-    )
-    sentence = f"{box} speaks for {who} now."
-    if waits:
-        sentence = f"{box} waits: {who} has to agree, from a machine they have already."
-    _report(found, f"{box} speaks for {who} no longer." if end else sentence, as_json=as_json)
+                _, found, sentence, waits = assign_to(terminal, page, box, person, yes=yes)
+    _report(found if end else found | {"waits": waits}, sentence, as_json=as_json)
+    if waits is not None:
+        click.get_current_context().exit(KEPT)
+
+
+def _release(
+    terminal: Terminal, page: Page, machine: dict[str, Any], typed: str, *, yes: bool
+) -> tuple[dict[str, Any], str]:
+    """Say that a machine is somebody's no longer: the people then, and the sentence for it."""
+    found = page.get("people")
+    person = find_person(found["people"], typed)
+    who, box = called(person, found["people"], typed), named(machine)
+    node = machine["machine"]["id"]
+    waits = [(one["machine"]["id"], one["person"]) for one in found["consents"]]
+    if node not in [one["id"] for one in person["machines"]] and (node, person["id"]) not in waits:
+        raise Stop(f"{box} does not speak for {who}.", code="conflict")
+    terminal.show(["", f"{box} is no longer a machine of {who}.", ""])
+    _confirm(terminal, "Say so?", yes=yes)
+    found = page.delete("machines", node, "person", body={"person": person["id"]})
+    return found, f"{box} speaks for {who} no longer."
 
 
 @people.command(short_help="Agree to a machine that is said to be yours.")
@@ -198,15 +251,14 @@ def agree(place: Place, *, machine: str, refuse: bool, as_json: bool) -> None:
 
     Example: askmesh people agree studio
     """
-    with Terminal() as terminal, signed_in(place, terminal) as page:
-        found = page.put("machines", machine, "consent", body={"accept": not refuse})
-    shown = visible_line(machine)
+    with Terminal() as terminal:
+        box = member(place, machine)
+        with signed_in(place, terminal) as page:
+            path = ("machines", box["machine"]["id"], "consent")
+            found = page.put(*path, body={"accept": not refuse})
+    shown = named(box)
     sentence = f"{shown} is not yours." if refuse else f"{shown} speaks for you now."
     _report(found, sentence, as_json=as_json)
-
-
-def _names(machine: dict[str, Any]) -> tuple[str, ...]:
-    return machine["name"], machine["short"], machine["id"]
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
@@ -218,15 +270,16 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
     if one["split"]:
         notes.append("changed by several at once: say the role again to settle it")
     machines = ", ".join(machine["name"] for machine in one["machines"])
-    return f"{one['name']}{' (you)' if one['you'] else ''}", one["role"], machines, "; ".join(notes)
+    name = f"{one['name']}{' (you)' if one['you'] else ''}"
+    return name, one["role"], one["id"], machines, "; ".join(notes)
 
 
 def _consent(one: dict[str, Any]) -> str:
-    machine = one["machine"]["name"]
+    machine, short = one["machine"]["name"], one["machine"]["short"]
     if one["yours"]:
         return (
-            f"{one['by']} says that {machine} is yours. If so: askmesh people agree {machine};"
-            f" if not: askmesh people agree {machine} --refuse"
+            f"{one['by']} says that {machine} is yours. If so: askmesh people agree {short};"
+            f" if not: askmesh people agree {short} --refuse"
         )
     return f"{machine} waits for {one['name']} to agree that it is theirs."
 
@@ -253,15 +306,3 @@ def _report(found: dict[str, Any], sentence: str, *, as_json: bool) -> None:
         print_json(found)
     else:
         click.echo(sentence)
-
-
-def typed_twice(terminal: Terminal, tries: int = 3) -> str:
-    """Return a new passphrase that was typed twice. Raises `Stop`."""
-    for _ in range(tries):
-        typed = terminal.secret("New passphrase:")
-        if not typed:
-            raise Stop("No passphrase was typed.", code="not_confirmed")
-        if terminal.secret("The same once more:") == typed:
-            return typed
-        terminal.show(["These were not the same."])
-    raise Stop("No passphrase was typed twice.", code="not_confirmed")

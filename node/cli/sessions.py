@@ -7,7 +7,9 @@ import click
 
 from node.cli.output import json_option, plural, print_json, print_table
 from node.cli.place import Place, pass_place
+from node.cli.stop import Stop
 from node.cli.terminal import Terminal, signed_in
+from node.cli.whose import member
 
 HEADS = ("ID", "KIND", "SINCE", "LAST USED", "WHERE")
 
@@ -57,15 +59,28 @@ def end(
     """
     if sum((session_id is not None, others, machine is not None)) != 1:
         raise click.UsageError("Name a session's id, or give --others or --machine.")
-    with Terminal() as terminal, signed_in(place, terminal) as page:
+    with Terminal() as terminal:
+        path = ("sessions", *([session_id] if session_id else []))
         if machine is not None:
-            reply = page.delete("machines", machine, "sessions")
-        else:
-            reply = page.delete("sessions", *([session_id] if session_id else []))
+            path = ("machines", _other(place, machine), "sessions")
+        with signed_in(place, terminal) as page:
+            reply = page.delete(*path)
     if as_json:
         print_json(reply)
     else:
         click.echo(f"{plural(reply['ended'], 'session')} ended.")
+
+
+def _other(place: Place, typed: str) -> str:
+    """The id of the machine that is meant. Raises `Stop`, for this one too."""
+    machine = member(place, typed)
+    if machine["here"]:
+        raise Stop(
+            "This is that machine.",
+            hint="Its sessions are ended one by one, or by: askmesh sessions end --others",
+            code="conflict",
+        )
+    return str(machine["machine"]["id"])
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,10 @@ from node.cli.place import Place, pass_place
 from node.cli.running import need_serving
 from node.cli.stop import Stop
 from node.cli.terminal import Terminal, signed_in
-from sync.decide.visible import visible_line
+from node.cli.whose import called, check_owner, check_typed, find_person
+from sync.decide.name import checked, is_called
+from sync.decide.standing import check_words, in_words
+from sync.decide.visible import quoted, visible_line
 
 KEY_FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 LEVELS: Final = click.Choice(["active", "grace", "on-hold", "suspended"])
@@ -81,11 +84,23 @@ def set_(
 
     Example: askmesh standing set bob on-hold --reason "left the team"
     """
-    body = {"person": person, "standing": _word(level), "remedy": remedy, "reason": reason}
+    check_typed("person", person)
+    check_words(_word(level), remedy, reason)
+    body = {"standing": _word(level), "remedy": remedy, "reason": reason}
     with Terminal() as terminal, signed_in(place, terminal) as page:
-        terminal.show([visible_line(HELD[level].format(name=person))])
-        terminal.confirm(f"Say that {visible_line(person)} is {level}?")
-        view = page.put("standing", body=body)
+        found = page.get("people")
+        check_owner(found)
+        about = find_person(found["people"], person)
+        if about["you"]:
+            raise Stop(
+                "Nobody says how his own account stands.",
+                hint="Another owner can.",
+                code="not_allowed",
+            )
+        who = called(about, found["people"], person)
+        terminal.show([HELD[level].format(name=who)])
+        terminal.confirm(f"Say that the account of {who} is {in_words(_word(level))}?")
+        view = page.put("standing", body=body | {"person": about["id"]})
     _print(view, as_json=as_json)
 
 
@@ -181,9 +196,18 @@ def add(place: Place, *, name: str, key: Path, as_json: bool) -> None:
 
     from node.cli.standing_keys import public_key
 
-    body = {"name": name, "key": b64encode(public_key(key)).decode()}
+    name = checked("operator's name", name)
+    raw = public_key(key)
+    body = {"name": name, "key": b64encode(raw).decode()}
     with Terminal() as terminal, signed_in(place, terminal) as page:
-        terminal.show([visible_line(POWER.format(name=name))])
+        check_owner(page.get("people"))
+        others = [
+            one["name"]
+            for one in page.get("standing")["operators"]
+            if one["live"] and one["id"] != raw.hex()
+        ]
+        checked("operator's name", name, taken=others)
+        terminal.show([POWER.format(name=name)])
         terminal.confirm("Register it?")
         view = page.post("standing", "operators", body=body)
     _print_operators(view, as_json=as_json)
@@ -198,19 +222,20 @@ def remove(place: Place, *, name: str, as_json: bool) -> None:
 
     Example: askmesh standing operator remove billing
     """
+    check_typed("operator", name)
     with Terminal() as terminal, signed_in(place, terminal) as page:
-        found = [
-            one
-            for one in page.get("standing")["operators"]
-            if one["live"] and name in (one["name"], one["id"])
-        ]
+        check_owner(page.get("people"))
+        live = [one for one in page.get("standing")["operators"] if one["live"]]
+        found = [one for one in live if one["id"] == name.strip().lower()]
+        found = found or [one for one in live if is_called(name, one["name"])]
         if len(found) != 1:
             several = "Several operators are" if found else "No operator is"
             raise Stop(
-                f"{several} called {visible_line(name)}.",
+                f"{several} called {quoted(name)}.",
                 hint="Name it by its key: askmesh standing operator list",
             )
-        terminal.confirm(f"Let {visible_line(found[0]['name'])} say nothing any more?")
+        who = f"{visible_line(found[0]['name'])} (key {found[0]['id'][:8]}…)"
+        terminal.confirm(f"Let {who} say nothing any more?")
         view = page.delete("standing", "operators", found[0]["id"])
     _print_operators(view, as_json=as_json)
 
@@ -251,7 +276,7 @@ def _print(view: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    level = one["standing"].replace("_", " ")
+    level = in_words(one["standing"])
     return (
         "everyone" if one["person"] is None else one["name"] or one["person"],
         level if one["counts"] else f"({level})",

@@ -5,12 +5,13 @@ All of it on `/dev/tty`, so a program that merely runs the command cannot answer
 
 import contextlib
 import os
+import signal
 import socket
 import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Self, TextIO
+from typing import Any, Final, NoReturn, Self, TextIO
 
 from node.bridge.client import NodeAway, Refused
 from node.cli.page import REPLY_S, Page
@@ -27,9 +28,17 @@ LINES_AT_ONCE: Final = 200
 TICK_S: Final = 1.0
 """How often a line that tells the time moves."""
 
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+"""What ends a command from outside: `kill`, and a window that is closed."""
+
 LINES: Final = 24
 COLUMNS: Final = 80
 """Of a terminal that does not say its size."""
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    """End in order: the terminal shows what is typed again, the session is ended."""
+    raise SystemExit(128 + number)
 
 
 class Terminal:
@@ -50,11 +59,16 @@ class Terminal:
             descriptor, "w", encoding="utf-8", errors="backslashreplace"
         )
         self._keys: TextIO = os.fdopen(os.dup(descriptor), encoding="utf-8", errors="replace")
+        self._before: list[tuple[signal.Signals, Any]] = []
 
     def __enter__(self) -> Self:
+        with contextlib.suppress(ValueError):  # not in the main thread, which gets the signals
+            self._before = [(one, signal.signal(one, _leave)) for one in ENDING]
         return self
 
     def __exit__(self, *_: object) -> None:
+        for one, handler in self._before:
+            signal.signal(one, handler)
         for stream in (self._screen, self._keys):
             with contextlib.suppress(OSError):  # a closed window takes its terminal along
                 stream.close()
@@ -163,11 +177,13 @@ def signed_in(place: Place, terminal: Terminal, *, timeout: float = REPLY_S) -> 
             hint="Run `askmesh down`, then `askmesh up`: it shows the link for the first sign-in.",
         )
     session = _begin(place, terminal, page)
+    line = page.hold()
     try:
         yield page
     finally:
         with contextlib.suppress(NodeAway, Refused):
             page.delete("sessions", session)
+        line.close()
 
 
 def _begin(place: Place, terminal: Terminal, page: Page) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,10 @@ from node.cli.running import (
     stop_node,
 )
 from node.cli.stop import Stop
-from node.config import check_keep
+from node.config import check_keep, check_machine
 from node.limits import KEEP_TEXTS_DAYS, PEER_PORT, WEB_PORT
 from node.version import VERSION
+from sync.decide.visible import visible_line
 
 PORT: Final = click.IntRange(1, 65_535)
 TOKEN_BYTES: Final = 32
@@ -68,12 +70,12 @@ class Given:
         return words + (["--no-mdns"] if self.no_mdns else [])
 
     def other_than(self, running: Facts, settings: dict[str, Any]) -> list[str]:
-        """The options given that the running node does not have."""
+        """The options given that the running node does not have, but for its name."""
         has = {
             "--port": running.port,
             "--web-port": running.web_port,
             "--bind": settings.get("bind"),
-            "--name": settings.get("name"),
+            "--name": self.name,
             "--keep-texts": settings.get("keep_texts", KEEP_TEXTS_DAYS),
         }
         differ = [f"{name} {value}" for name, value in self.named().items() if value != has[name]]
@@ -90,7 +92,9 @@ class Given:
 @click.option("--web-port", type=PORT, metavar="W", help=f"Port of the page ({WEB_PORT}).")
 @click.option("--bind", metavar="ADDR", help="Address for other nodes; the page is on loopback.")
 @click.option("--no-mdns", is_flag=True, help="Do not announce or look for nodes near by.")
-@click.option("--name", metavar="N", help="Name of this machine. Default: the host's name.")
+@click.option(
+    "--name", metavar="N", help="Name of this machine, on the first start. Default: the host's."
+)
 @click.option(
     "--keep-texts",
     type=int,
@@ -129,6 +133,8 @@ def up(
     """
     if keep_texts is not None:
         check_keep(keep_texts)
+    if name is not None:
+        name = check_machine(name)
     given = Given(
         port=port,
         web_port=web_port,
@@ -233,8 +239,10 @@ def _say_running(
         )
     ignored = given.other_than(running, read_object(Path(place.home, "settings.json")))
     signed_in = has_person(running.web_port)
+    renamed = _other_name(place, given)
     if as_json:
-        print_json(_as_object(place, running, started=False) | {"ignored": ignored})
+        names = [f"--name {given.name}"] if renamed else []
+        print_json(_as_object(place, running, started=False) | {"ignored": ignored + names})
     else:
         click.echo(f"askmesh runs: {running.page}  (pid {running.pid}, data in {place.home})")
     if running.version != VERSION:
@@ -244,6 +252,8 @@ def _say_running(
         click.echo(f"{option} is ignored: the running node keeps its own.", err=True)
     if ignored:
         click.echo("To change it: `askmesh down`, then `askmesh up` with it.", err=True)
+    if renamed:
+        click.echo(renamed, err=True)
     if not signed_in:
         click.echo(
             "Nobody has signed in yet. For a new sign-in link: `askmesh down`, then `askmesh up`.",
@@ -274,14 +284,36 @@ def _start(
         if link is not None:
             link.discard()
         raise
+    renamed = "" if create else _other_name(place, given)
     if as_json:
-        print_json(_as_object(place, running, started=True) | {"created": create})
+        ignored = [f"--name {given.name}"] if renamed else []
+        print_json(
+            _as_object(place, running, started=True) | {"created": create, "ignored": ignored}
+        )
     else:
         begun = "A new fleet was begun" if create else "askmesh runs"
         click.echo(f"{begun}: {running.page}  (pid {running.pid}, data in {place.home})")
+    if renamed:
+        click.echo(renamed, err=True)
     _show_link(place.home, running, token, link)
     if not detach:
         raise SystemExit(launch.stay())
+
+
+def _other_name(place: Place, given: Given) -> str:
+    """What to say where a name was given that this machine does not have; "": nothing.
+
+    Its name is known on every machine, so a person changes it, and not who starts it.
+    """
+    if given.name is None:
+        return ""
+    now = str(place.node()["machine"]["name"])
+    if now == given.name:
+        return ""
+    return (
+        f"This machine is called {visible_line(now)}; --name counts on the first start only.\n"
+        f"To rename it, everywhere: askmesh node rename {shlex.quote(given.name)}"
+    )
 
 
 def check_free(home: str) -> None:

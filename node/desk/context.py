@@ -25,11 +25,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     asks_per_second_node: int
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """Shared by all desks of one node."""
+class Context(msgspec.Struct, kw_only=True):
+    """Shared by all desks of one node. Of all this only `machine` ever changes."""
 
     store_id: str
     machine: str
+    """What this machine is called; the links' part follows what the statements say."""
     identity: Identity
     writer: Writer
     reader: Reader

@@ -7,10 +7,13 @@ from node.desk import accounts
 from node.store import membership_tables
 from node.store.transaction import Transaction
 from sync.decide import standing
+from sync.decide.name import is_called
 from sync.decide.people import Act, Person, Role, eligible, may, reach
 from sync.decide.quorum import missing
 from sync.decide.versions import role_of
+from sync.decide.visible import quoted, visible_line
 from sync.decide.vote import Vote
+from sync.errors import Invalid, NotFound
 from sync.log.entry import sha256
 from sync.log.facts import MemberFacts, PersonFacts, Quorum, SpeaksForFacts, read
 from sync.log.kinds import EntryType
@@ -37,6 +40,32 @@ def everyone(connection: sqlite3.Connection) -> dict[str, Person]:
             "SELECT id, name, role, ended FROM person"
         )
     }
+
+
+def find(connection: sqlite3.Connection, who: str) -> Person:
+    """Return the living person of this id, else of this name. Raises `NotFound`, `Invalid`.
+
+    An id is nobody's name: what an older node let somebody be called names no other person.
+    """
+    living = [person for person in everyone(connection).values() if not person.ended]
+    typed = who.strip()
+    found = [person for person in living if person.id == typed]
+    found = found or [person for person in living if is_called(typed, person.name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(f"{visible_line(person.name)} ({person.id})" for person in found)
+        raise Invalid(f"Several people are called {quoted(typed)}: {ids}.", hint="Use the id.")
+    names = ", ".join(sorted(visible_line(person.name) for person in living)) or "nobody"
+    hint = f"In this fleet: {names}."
+    if not typed:
+        raise Invalid("No person was named.", hint=hint)
+    raise NotFound(f"There is no person {quoted(typed)}.", hint=hint)
+
+
+def names(connection: sqlite3.Connection) -> list[str]:
+    """Return the names that are taken: of everyone who was not removed."""
+    return [person.name for person in everyone(connection).values() if not person.ended]
 
 
 def heads(connection: sqlite3.Connection) -> list[bytes]:

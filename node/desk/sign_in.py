@@ -23,10 +23,9 @@ from node.desk.sign_in_digits import Wishes
 from node.desk.sign_in_far import FarSignIns
 from node.identity import recovery_from_words, recovery_words
 from node.store.transaction import Transaction
-from sync.decide.ask import check_words
+from sync.decide.name import checked, is_called
 from sync.decide.people import Act, Role, may
 from sync.errors import Invalid, NotAllowed, NotFound, SeveralPeople, StoreError
-from sync.limits import NAME_CHARACTERS
 from sync.log.entry import sha256
 from web.desk import NewSession, SignIn, Viewer
 from web.views import SessionRow
@@ -140,7 +139,7 @@ class SignIns:
                 "This sign-in link is not valid (any more).",
                 hint="Run `askmesh down`, then `askmesh up` in a terminal, for a new one.",
             )
-        check_words("name", name, NAME_CHARACTERS, needed=True)
+        called = checked("name", name)
         salt = self.context.random(SALT_BYTES)
         hashed: bytes | None = None
         if passphrase is not None:
@@ -156,7 +155,7 @@ class SignIns:
             if transaction.row("SELECT 1 FROM person WHERE NOT ended") is not None:
                 raise NotAllowed("Somebody has signed in here before.", hint="Sign in as usual.")
             person = self._id(10)
-            persons.found_owner(transaction, person, " ".join(name.split()))
+            persons.found_owner(transaction, person, called)
             if hashed is not None:
                 transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)
             return self.open_session(transaction, person, "page", where)
@@ -176,7 +175,7 @@ class SignIns:
         known = [
             (person, salt, stored)
             for person, name, salt, stored in await self.context.reader.run(persons.with_passphrase)
-            if who is None or who == person or who.strip().casefold() == name.casefold()
+            if who is None or who == person or is_called(who, name)
         ]
         fits = [
             person

@@ -22,7 +22,7 @@ from node.desk.post import Post
 from node.desk.sign_in_digits import Wishes
 from node.store.transaction import Transaction
 from sync.decide.people import Act, may
-from sync.errors import AskmeshError, Conflict, NotAllowed, NotFound, TooMany
+from sync.errors import AskmeshError, Conflict, NotAllowed, TooMany
 from sync.log.facts import ConsentFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
 from sync.log.names import node_bytes
@@ -316,12 +316,8 @@ def _read(kind: type[BodyType], body: Any) -> BodyType | None:  # noqa: ANN401 -
 
 
 def _person(connection: sqlite3.Connection, who: str) -> str:
-    """Return the id of a living person by id or name. Raises `NotFound`."""
-    for person in persons.everyone(connection).values():
-        named = who.strip().casefold() == person.name.casefold()
-        if not person.ended and (person.id == who or named):
-            return person.id
-    raise NotFound(f"There is no person {who[:80]!r}.")
+    """Return the id of a living person by id or name. Raises `NotFound`, `Invalid`."""
+    return persons.find(connection, who).id
 
 
 def _member(connection: sqlite3.Connection, node: str) -> str | None:

@@ -13,11 +13,12 @@ from node.limits import WORDS_PER_HOUR, WORDS_RECORDED
 from node.store.transaction import Transaction
 from sync.decide import standing, word
 from sync.decide.ask import check_words
+from sync.decide.name import checked
 from sync.decide.people import Act, Person, may
 from sync.decide.standing import Level, Said
 from sync.decide.word import Word
-from sync.errors import AccountHeld, Conflict, Invalid, NotAllowed, NotFound, TooMany
-from sync.limits import HOUR_MS, NAME_CHARACTERS, REASON_CHARACTERS
+from sync.errors import AccountHeld, Conflict, NotAllowed, NotFound, TooMany
+from sync.limits import HOUR_MS, REASON_CHARACTERS
 from sync.log.facts import OperatorFacts, StandingFacts
 from sync.log.kinds import EntryType
 from web.account_views import (
@@ -59,7 +60,7 @@ class StandingDesk:
 
         def job(transaction: Transaction) -> StandingView:
             owner = self._owner(transaction, viewer)
-            about = _find(transaction.connection, person)
+            about = persons.find(transaction.connection, person)
             if about.id == owner.id:
                 raise NotAllowed(
                     "Nobody says how his own account stands.", hint="Another owner can."
@@ -112,13 +113,15 @@ class StandingDesk:
 
     async def add_operator(self, viewer: Viewer, name: str, key: bytes) -> StandingView:
         """Register a key."""
-        named = " ".join(name.split())
-        if not named:
-            raise Invalid("The operator needs a name.")
-        check_words("name", named, NAME_CHARACTERS)
 
         def job(transaction: Transaction) -> StandingView:
             owner = self._owner(transaction, viewer)
+            others = [
+                other
+                for known, other, live, *_ in transaction.rows(OPERATORS)
+                if live and known != key
+            ]
+            named = checked("operator's name", name, taken=others)
             self._change(transaction, owner, key, named, on=True)
             return self._view(transaction.connection, viewer.person)
 
@@ -268,19 +271,6 @@ def _account(
         serial=one.serial,
         at=one.at,
     )
-
-
-def _find(connection: sqlite3.Connection, who: str) -> Person:
-    wanted = who.strip()
-    living = [person for person in persons.everyone(connection).values() if not person.ended]
-    exact = [person for person in living if person.id == wanted]
-    found = exact or [one for one in living if one.name.casefold() == wanted.casefold()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise Invalid(f"Several persons are called {wanted[:80]!r}.", hint="Use the person's id.")
-    names = ", ".join(sorted(person.name for person in living)) or "nobody"
-    raise NotFound(f"There is no person {wanted[:80]!r}.", hint=f"In this fleet: {names}.")
 
 
 def _owners_word(connection: sqlite3.Connection, person: str) -> Said | None:

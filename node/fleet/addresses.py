@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from node.limits import ADDRESSES_KEPT
 from node.store.transaction import Transaction
+from sync.decide.visible import quoted
 from sync.errors import Invalid, NotFound
 from sync.net.ledger import Address
 
@@ -31,7 +32,7 @@ def parse(text: str) -> tuple[str, int]:
         or (":" in host) != bracketed
     ):
         raise Invalid(
-            f"{text[:80]!r} is not an address.",
+            f"{quoted(text)} is not an address.",
             hint="An address looks like 192.168.1.20:7717, box.local:7717 or [fe80::1]:7717.",
         )
     return host, int(port)

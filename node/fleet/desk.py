@@ -115,6 +115,10 @@ class NodeDesk(PeopleDesk):
         """Say whose machine it is."""
         return await self._act("assign", lambda job: people.assign(job, viewer, node, person))
 
+    async def rename_machine(self, viewer: Viewer, node: str, name: str) -> FleetView:
+        """Say what this machine is called."""
+        return await self._act("rename", lambda job: machines.rename(job, viewer, node, name))
+
     async def remove_machine(self, viewer: Viewer, node: str) -> FleetView:
         """Remove a machine."""
         return await self._act("remove", lambda job: machines.remove(job, viewer, node))

@@ -109,8 +109,7 @@ class Invitations:
             if coming is None:
                 return None
             if name is not None and name.strip():
-                people.check_words_of(name)
-                coming = msgspec.structs.replace(coming, name=" ".join(name.split()))
+                coming = msgspec.structs.replace(coming, name=name)
             person = _text(self._context.random(SECRET_BYTES))
             people.bring_in(transaction, coming, person, transaction.identity.name)
             transaction.run("INSERT INTO passphrase VALUES (?, ?, ?)", person, salt, hashed)

@@ -25,6 +25,7 @@ from node.store.introduced import Introduced
 from node.store.transaction import Transaction
 from sync import limits
 from sync.decide.handover import Void
+from sync.decide.name import made_plain
 from sync.decide.people import Role
 from sync.errors import Conflict, PairingFailed
 from sync.log.entry import Entry, NodeKey
@@ -284,7 +285,7 @@ def planned(transaction: Transaction, key: NodeKey, asks: Sequence[AskRow]) -> B
     machine = transaction.row("SELECT name FROM node WHERE id = ?", identity.name)
     return Before(
         fleet=identity.fleet,
-        machine="this machine" if machine is None else machine[0],
+        machine="this machine" if machine is None else made_plain(machine[0]),
         open=found,
         aliases={
             row.id: ask_name(key.node_id, number + place) for place, row in enumerate(found, 1)

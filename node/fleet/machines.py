@@ -6,11 +6,14 @@ import msgspec
 
 from node.desk import persons
 from node.store.transaction import Transaction
+from sync.decide.name import checked, is_called
 from sync.decide.people import Act, Person, may
+from sync.decide.visible import quoted, visible_line
 from sync.errors import Conflict, Invalid, NotAllowed, NotFound
-from sync.log.facts import CutPoint, RemovedFacts
+from sync.log.facts import CertificateFacts, CutPoint, RemovedFacts
 from sync.log.kinds import EntryType
 from sync.log.names import SHORT, node_bytes
+from sync.net.certificate import certificate_of
 from web.desk import Viewer
 
 
@@ -33,16 +36,21 @@ def find(connection: sqlite3.Connection, typed: str) -> Machine:
         for node, name, removed in connection.execute(
             "SELECT id, name, removed FROM node ORDER BY removed IS NOT NULL, id"
         )
-        if node == text.lower()
-        or (len(text) >= SHORT and node.startswith(text.lower()))
-        or name.casefold() == text.casefold()
+        if (len(text) >= SHORT and node.startswith(text.lower())) or is_called(text, name)
     ]
+    # A machine may call itself by another one's id.
+    found = [machine for machine in found if machine.id == text.lower()] or found
     members = [machine for machine in found if not machine.removed]
     if len(members or found) > 1:
-        ids = ", ".join(f"{machine.name} ({machine.id[:8]})" for machine in members or found)
-        raise Invalid(f"{typed[:80]!r} names several machines: {ids}.", hint="Use the short id.")
+        ids = ", ".join(
+            f"{visible_line(machine.name)} ({machine.id[:8]})" for machine in members or found
+        )
+        raise Invalid(f"{quoted(text)} names several machines: {ids}.", hint="Use the id.")
     if not found:
-        raise NotFound(f"There is no machine {typed[:80]!r}.", hint="Run: askmesh node list")
+        hint = "Run: askmesh node list"
+        if not text:
+            raise Invalid("No machine was named.", hint=hint)
+        raise NotFound(f"There is no machine {quoted(text)}.", hint=hint)
     return (members or found)[0]
 
 
@@ -66,6 +74,47 @@ def check_may(connection: sqlite3.Connection, viewer: Viewer, act: Act) -> Perso
             raise NotAllowed("You were removed from the fleet.")
         raise NotAllowed(f"Only {who} may do this.", hint=f"Ask {who} of the fleet.")
     return person
+
+
+def rename(transaction: Transaction, viewer: Viewer, node: str, name: str) -> str:
+    """State what this machine is called from now on, and return that.
+
+    Whoever's machine it is says so, on it. Raises `NotAllowed`, `Invalid`, `Conflict`.
+    """
+    connection, here = transaction.connection, transaction.identity
+    person = persons.everyone(connection).get(viewer.person)
+    if not may(person, Act.ANSWER) or not persons.speaks_for(connection, here.name, viewer.person):
+        raise NotAllowed(
+            "Only who may answer on a machine may rename it.",
+            hint="Whoever's machine it is can.",
+        )
+    machine = find(connection, node)
+    if machine.id != here.name:
+        raise Conflict(
+            f"{visible_line(machine.name)} says itself what it is called.",
+            hint="Rename it on that machine: askmesh node rename NAME",
+        )
+    called = checked(
+        "machine's name", name, taken=[other for _, other in others(connection, machine.id)]
+    )
+    if called == machine.name:
+        raise Conflict(f"This machine is called {called} already.")
+    facts = CertificateFacts(
+        certificate=certificate_of(here.key), machine=called, by=viewer.person, at=transaction.now
+    )
+    transaction.append(EntryType.CERTIFICATE, facts)
+    if find(connection, here.name).name != called:
+        raise Conflict(
+            "This machine is in no fleet any more, so nobody would hear of its name.",
+            hint="Give it a new identity first: askmesh node rejoin",
+        )
+    # Its asks and its agents' sessions are shown with it.
+    for (ask,) in transaction.rows(
+        "SELECT id FROM ask WHERE home = ? AND state = 'waiting'", here.name
+    ):
+        transaction.change("ask", ask)
+    transaction.change("fleet", here.name)
+    return called
 
 
 def remove(transaction: Transaction, viewer: Viewer, node: str) -> Machine:

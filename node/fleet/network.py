@@ -41,6 +41,7 @@ HOMES_EVERY_S = 1.0
 """How often the homes of open asks are read anew while asks come and go."""
 TAKEN_BACK_MS = HOUR_MS
 """An answer is taken back soon after it was given, or hardly ever."""
+OWN_NAME = "SELECT name FROM node WHERE id = ?"
 HOMES = (
     "SELECT home FROM (SELECT home, created FROM ask WHERE state = 'waiting'"
     " UNION ALL SELECT home, created FROM ask WHERE +state = 'closed' AND closed > ?)"
@@ -222,7 +223,9 @@ class Network:
     # --- who belongs -----------------------------------------------------------------------
 
     async def _read(self) -> None:
-        def read(connection: sqlite3.Connection) -> tuple[dict[bytes, bytes], tuple[bytes, ...]]:
+        def read(
+            connection: sqlite3.Connection,
+        ) -> tuple[dict[bytes, bytes], tuple[bytes, ...], str]:
             keys = {one.node: one.public_key for one in introduced.known(connection)}
             keys |= {
                 sha256(public_key): bytes(public_key)
@@ -230,10 +233,13 @@ class Network:
                     "SELECT public_key FROM node WHERE removed IS NULL"
                 )
             }
-            return keys, self._read_homes(connection)
+            own = connection.execute(OWN_NAME, (self._context.identity.name,)).fetchone()
+            name = self._context.machine if own is None else str(own[0])
+            return keys, self._read_homes(connection), name
 
         with contextlib.suppress(AskmeshError):
-            keys, self._homes = await self._context.reader.run(read)
+            keys, self._homes, name = await self._context.reader.run(read)
+            self._context.machine = self._settings.machine = name
             fresh = keys.keys() - self._keys.keys()
             self._keys.clear()
             self._keys.update(keys)

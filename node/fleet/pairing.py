@@ -6,6 +6,8 @@ the right to when the other machine has proved itself.
 
 import asyncio
 import base64
+import errno
+import socket
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -19,6 +21,7 @@ from node.store.transaction import Transaction
 from node.store.writer import Job
 from node.version import VERSION
 from node.whole import whole
+from sync.decide.name import made_plain
 from sync.errors import Conflict, Invalid, PairingFailed
 from sync.limits import PAIRING_S
 from sync.log.names import SHORT, node_name
@@ -126,10 +129,7 @@ class Pairings:
             port = await listener.open()
         except OSError as error:
             self._paths().pairing(None)
-            raise Conflict(
-                f"No port can be opened for the other machine ({error.strerror or error}).",
-                hint="Choose another with askmesh up --port.",
-            ) from None
+            raise no_port(error, self._bind) from None
         self._listener, self._deciding = listener, False
         self._paths().pairing(listener.sid, port)
         self._view = self._waiting(name, port)
@@ -166,7 +166,7 @@ class Pairings:
         return Me(
             key=key,
             certificate=certificate_of(key),
-            machine=self._context.machine,
+            machine=made_plain(self._context.machine),
             version=VERSION,
             port=port,
             alone=alone,
@@ -361,3 +361,23 @@ def _members(connection: sqlite3.Connection) -> list[str]:
 def _machine(node: bytes, name: str) -> MachineView:
     text = node_name(node)
     return MachineView(id=text, short=text[:SHORT], name=name)
+
+
+def no_port(error: OSError, bind: str | None) -> Conflict:
+    """Return why no port could be opened for the other machine, and what helps."""
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return Conflict(
+            f"{bind or 'It'} is no address of this machine now, so the other one could not reach"
+            " it; no code was made.",
+            hint="Connect that network, or: askmesh down, then askmesh up --bind with an address.",
+        )
+    if error.errno in {errno.EADDRINUSE, errno.EACCES}:
+        return Conflict(
+            "No port is free for the other machine to come to, so no code was made.",
+            hint="End what takes that many ports, then try again.",
+        )
+    return Conflict(
+        f"No port can be opened for the other machine ({error.strerror or error}); no code was"
+        " made.",
+        hint="The node's log says more.",
+    )

@@ -1,17 +1,15 @@
 """The people of the fleet as persons act on them: roles, removing, whose machine, consents."""
 
-import sqlite3
-
 import msgspec
 
 from node.desk import persons
 from node.fleet import machines
 from node.store import membership_tables
 from node.store.transaction import Transaction
-from sync.decide.ask import check_words
+from sync.decide.name import checked
 from sync.decide.people import Act, Person, Role, gives, may
+from sync.decide.visible import quoted
 from sync.errors import Conflict, Invalid, NotAllowed, NotFound
-from sync.limits import NAME_CHARACTERS
 from sync.log.facts import ConsentFacts, PersonFacts, SpeaksForFacts
 from sync.log.kinds import EntryType
 from sync.log.names import node_bytes
@@ -27,33 +25,14 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the person who invites."""
 
 
-def find(connection: sqlite3.Connection, who: str) -> Person:
-    """Return the living person of this id or name. Raises `NotFound`, `Invalid`."""
-    living = [person for person in persons.everyone(connection).values() if not person.ended]
-    typed = who.strip()
-    found = [
-        person
-        for person in living
-        if person.id == typed or person.name.casefold() == typed.casefold()
-    ]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(person.name for person in living) or "nobody"
-    if found:
-        raise Invalid(f"Several persons are called {who[:80]!r}.", hint="Use the person's id.")
-    raise NotFound(f"There is no person {who[:80]!r}.", hint=f"In this fleet: {names}.")
-
-
 # --- coming -----------------------------------------------------------------------------------
 
 
 def guest(transaction: Transaction, viewer: Viewer, name: str, role: str) -> Guest:
     """Return whom the viewer invites. Raises `NotAllowed`, `Invalid`, `Conflict`."""
     inviter = machines.acting(transaction, viewer, Act.INVITE)
-    check_words_of(name)
-    plain = " ".join(name.split())
+    plain = checked("name", name, taken=persons.names(transaction.connection))
     check_gives(inviter, role, None)
-    _check_name(transaction.connection, plain)
     return Guest(name=plain, role=role, by=inviter.id)
 
 
@@ -62,16 +41,11 @@ def check_may_invite(transaction: Transaction, viewer: Viewer) -> None:
     machines.acting(transaction, viewer, Act.INVITE)
 
 
-def check_words_of(name: str) -> None:
-    """Raises `Invalid` for what is no name."""
-    check_words("name", name, NAME_CHARACTERS, needed=True)
-
-
 def check_gives(person: Person, role: str, of: Role | None) -> None:
     """Raises `Invalid` for what is no role, `NotAllowed` for one this person may not give."""
     known = [one.value for one in Role]
     if role not in known:
-        raise Invalid(f"There is no role {role[:40]!r}.", hint=f"Roles: {', '.join(known)}.")
+        raise Invalid(f"There is no role {quoted(role)}.", hint=f"Roles: {', '.join(known)}.")
     if role not in [one.value for one in gives(person, of)]:
         raise NotAllowed(
             "Only an owner may make owners and admins, or change them."
@@ -79,15 +53,6 @@ def check_gives(person: Person, role: str, of: Role | None) -> None:
             else "Only an owner or an admin may do this.",
             hint="Ask an owner of the fleet.",
         )
-
-
-def _check_name(connection: sqlite3.Connection, name: str) -> None:
-    same = name.casefold()
-    if any(
-        person.name.casefold() == same and not person.ended
-        for person in persons.everyone(connection).values()
-    ):
-        raise Conflict(f"There is a {name} already.", hint="Give another name.")
 
 
 def bring_in(transaction: Transaction, coming: Guest, person: str, node: str) -> bool:
@@ -104,12 +69,10 @@ def bring_in(transaction: Transaction, coming: Guest, person: str, node: str) ->
             "Whoever invited you may not do so any more.", hint="Ask for a new invitation."
         )
     check_gives(inviter, coming.role, None)
-    _check_name(connection, coming.name)
+    name = checked("name", coming.name, taken=persons.names(connection))
     transaction.append(
         EntryType.PERSON,
-        PersonFacts(
-            person=person, name=coming.name, role=coming.role, by=inviter.id, at=transaction.now
-        ),
+        PersonFacts(person=person, name=name, role=coming.role, by=inviter.id, at=transaction.now),
     )
     if may(inviter, Act.PEOPLE):
         transaction.append(
@@ -132,7 +95,7 @@ def set_role(transaction: Transaction, viewer: Viewer, who: str, role: str) -> P
     Raises `NotFound`, `NotAllowed`, `Conflict`.
     """
     actor = machines.acting(transaction, viewer, Act.INVITE)
-    person = find(transaction.connection, who)
+    person = persons.find(transaction.connection, who)
     check_gives(actor, role, person.role)
     row = transaction.row("SELECT split FROM person WHERE id = ?", person.id)
     if person.role.value == role and not (row and row[0]):
@@ -143,7 +106,7 @@ def set_role(transaction: Transaction, viewer: Viewer, who: str, role: str) -> P
 def remove(transaction: Transaction, viewer: Viewer, who: str) -> Person:
     """State that a person is ended: their sessions and their votes with them."""
     actor = machines.acting(transaction, viewer, Act.PEOPLE)
-    person = find(transaction.connection, who)
+    person = persons.find(transaction.connection, who)
     return _state(transaction, actor, person, role=person.role.value, ended=True)
 
 
@@ -200,7 +163,7 @@ def assign(transaction: Transaction, viewer: Viewer, node: str, who: str) -> boo
     machine = machines.find(connection, node)
     if machine.removed:
         raise NotAllowed(f"{machine.name} was removed from the fleet.")
-    person = find(connection, who)
+    person = persons.find(connection, who)
     if persons.speaks_for(connection, machine.id, person.id):
         raise Conflict(f"{machine.name} speaks for {person.name} already.")
     if transaction.row("SELECT 1 FROM naming WHERE node = ? AND person = ?", machine.id, person.id):
@@ -213,7 +176,7 @@ def release(transaction: Transaction, viewer: Viewer, node: str, who: str) -> No
     """State that a machine speaks for a person no longer: by themself, or by an owner."""
     connection = transaction.connection
     actor = machines.acting(transaction, viewer, Act.SEE)
-    machine, person = machines.find(connection, node), find(connection, who)
+    machine, person = machines.find(connection, node), persons.find(connection, who)
     if person.id != actor.id and not may(actor, Act.PEOPLE):
         raise NotAllowed("Only an owner may do this.", hint="Ask an owner of the fleet.")
     pair = machine.id, person.id

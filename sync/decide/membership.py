@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from sync.decide.name import fits
 from sync.decide.people import Person, Role
 from sync.decide.rights import Fleet
 from sync.decide.settling import Settling
@@ -275,8 +276,30 @@ def _rules(settling: Settling) -> tuple[RulesVersion, ...]:
     )
 
 
+def _names(settling: Settling) -> dict[bytes, str]:
+    """Return what nodes are called, as the last word of each on its own name has it."""
+    fleet = settling.fleet
+    names = {node: joined.machine[:NAME_CHARACTERS] for node, joined in fleet.nodes.items()}
+    said: dict[bytes, str] = {}
+    for _, one in settling.counting():
+        if isinstance(one.facts, say.CertificateFacts) and one.facts.machine is not None:
+            # Again at the end: in the order of these last words.
+            said.pop(one.author, None)
+            said[one.author] = one.facts.machine
+    for node, name in said.items():
+        beside = [
+            other
+            for known, other in names.items()
+            if known != node and known not in fleet.removed and node not in fleet.removed
+        ]
+        if node in names and fits(name, beside):
+            names[node] = name
+    return names
+
+
 def _nodes(settling: Settling) -> dict[bytes, NodeState]:
     fleet, let_in = settling.fleet, settling.let_in()
+    names = _names(settling)
     nodes: dict[bytes, NodeState] = {}
     for node, joined in (let_in | fleet.nodes).items():
         removed = fleet.removed.get(node)
@@ -289,7 +312,7 @@ def _nodes(settling: Settling) -> dict[bytes, NodeState]:
         nodes[node] = NodeState(
             id=node,
             public_key=joined.key,
-            name=joined.machine[:NAME_CHARACTERS],
+            name=names.get(node, joined.machine[:NAME_CHARACTERS]),
             certificate=fleet.certificates.get(node, joined.certificate) or None,
             recovery_key=joined.recovery_key,
             joined=joined.stated.facts.at,

@@ -11,6 +11,7 @@ from enum import Enum
 
 import msgspec
 
+from sync.decide.visible import quoted
 from sync.errors import Invalid
 from sync.limits import REASON_CHARACTERS, REMEDY_CHARACTERS
 
@@ -117,8 +118,8 @@ def check_words(level: str, remedy: str | None, reason: str) -> Level:
     """Check what is to be said of an account. Raises `Invalid`."""
     known = next((one for one in Level if one.value == level), None)
     if known is None:
-        names = ", ".join(one.value for one in Level)
-        raise Invalid(f"{level[:40]!r} is no standing.", hint=f"It is one of {names}.")
+        names = ", ".join(in_words(one.value) for one in Level)
+        raise Invalid(f"{quoted(level)} is no standing.", hint=f"It is one of: {names}.")
     if remedy is not None and remedy_host(remedy) is None:
         raise Invalid(
             "The remedy is no link that can be shown.",
@@ -128,6 +129,11 @@ def check_words(level: str, remedy: str | None, reason: str) -> Level:
     if len(reason) > REASON_CHARACTERS:
         raise Invalid(f"The reason is longer than {REASON_CHARACTERS} characters.")
     return known
+
+
+def in_words(level: str) -> str:
+    """Return a standing as people read it, of an unknown one too."""
+    return level.replace("_", " ")
 
 
 NO_REACH_OF_SOME = (

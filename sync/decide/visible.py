@@ -10,6 +10,9 @@ from typing import Final
 COMBINING_RUN: Final = 4
 """Marks on one letter that some writing needs; more of them paint over other lines."""
 
+QUOTED: Final = 80
+"""Characters of what was typed that a sentence about it repeats."""
+
 # Characters Python calls printable although they draw nothing: fillers, joiners,
 # variation selectors. The selector of a colour emoji may follow a symbol (below).
 _BLANK: Final = re.compile(
@@ -38,6 +41,23 @@ def visible_line(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _shown(text, "")
+
+
+def quoted(text: str) -> str:
+    """Return what somebody typed as a sentence quotes it: one line, between quotation marks."""
+    return f"“{visible_line(text[:QUOTED])}{'…' if len(text) > QUOTED else ''}”"
+
+
+def first_hidden(text: str) -> str | None:
+    """Return the first character of `text` that would act or hide on one line; None: none."""
+    if text.isascii() and text.isprintable():
+        return None
+    rest = _EMOJI_SELECTOR.sub("", text)
+    for character in rest:
+        if _acts_or_hides(character):
+            return character
+    many = _COMBINING.search(rest)
+    return None if many is None else many.group()[-1]
 
 
 def _shown(text: str, kept: str) -> str:

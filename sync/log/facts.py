@@ -99,9 +99,14 @@ class RemovedFacts(Statement, frozen=True, kw_only=True):
 
 
 class CertificateFacts(Statement, frozen=True, kw_only=True):
-    """The author's own certificate (DER), where no other statement carries it."""
+    """The author's own certificate (DER), where no other statement carries it.
+
+    `machine`: what it is called from now on, as the person `by` wants it; None: as before.
+    """
 
     certificate: bytes
+    machine: str | None = None
+    by: str | None = None
 
 
 class PersonFacts(Statement, frozen=True, kw_only=True):

@@ -15,8 +15,9 @@ import msgspec
 from zeroconf import Error, IPVersion, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
+from sync.decide.name import made_plain
 from sync.errors import Invalid
-from sync.limits import ANNOUNCE_MAX_S, ANNOUNCE_MIN_S, NAME_CHARACTERS, SERVICES_KEPT
+from sync.limits import ANNOUNCE_MAX_S, ANNOUNCE_MIN_S, SERVICES_KEPT
 from sync.log.names import node_bytes, node_name
 from sync.net import interfaces
 from sync.net.dialling import chance_of
@@ -300,9 +301,8 @@ def _offer(told: dict[str, str], hosts: list[str]) -> Offered | None:
         return None
     if len(sid) != SID_BYTES or not 0 < port < 2**16 or not hosts:
         return None
-    name = "".join(one for one in told.get("name", "") if one.isprintable())
     return Offered(
-        name=name[:NAME_CHARACTERS] or told["id"][:8],
+        name=made_plain(told.get("name", ""), told["id"][:8]),
         sid=sid,
         addresses=tuple(_addresses(hosts, port)),
     )

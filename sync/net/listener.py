@@ -85,8 +85,9 @@ class Listener:
                 raise
             self._sockets = listening(self._bind, 0)
             _log.warning(
-                "port %d is taken: links are taken at port %d",
+                "port %d %s: links are taken at port %d",
                 self._wanted,
+                "is taken" if error.errno == errno.EADDRINUSE else "is not for this user to take",
                 self._sockets[0].getsockname()[1],
             )
         self.port = int(self._sockets[0].getsockname()[1])
@@ -215,6 +216,10 @@ def written(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+ENDED_EARLY = "It ended before it had shown who it is."
+"""Of somebody who may have looked only whether the port is open."""
+
+
 def why_refused(error: BaseException) -> str:
     """Return why a handshake failed, for the log of this side."""
     reason = (getattr(error, "reason", None) or "") if isinstance(error, ssl.SSLError) else ""
@@ -226,7 +231,7 @@ def why_refused(error: BaseException) -> str:
         return "It does not speak TLS 1.3."
     if isinstance(error, ssl.SSLError):
         return "It does not speak TLS as askmesh does."
-    return "It ended before it had shown who it is."
+    return ENDED_EARLY
 
 
 def _no(status: int) -> web.Response:

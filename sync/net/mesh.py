@@ -21,7 +21,7 @@ from sync.net.discovery import Announced, Discovery, Offered
 from sync.net.keeper import Keeper, LinkState, LinkStatus
 from sync.net.ledger import Address, Ledger, Member
 from sync.net.links import Links
-from sync.net.listener import Listener
+from sync.net.listener import ENDED_EARLY, Listener
 from sync.net.sessions import Sessions
 from sync.net.settings import Callbacks, Settings
 from sync.net.tls import Keyring, Trust
@@ -314,7 +314,13 @@ class Mesh:
         self._discovery.start()
 
     def _refused(self, host: str, why: str) -> None:
-        """Say in the log who was not let in, once in a while for each address."""
+        """Say in the log who was not let in, once in a while for each address.
+
+        Whoever looks from this very machine whether the port is open wanted no link: `askmesh
+        doctor` does.
+        """
+        if why == ENDED_EARLY and host in {"127.0.0.1", "::1", self._settings.bind}:
+            return
         now = asyncio.get_running_loop().time()
         if now - self._refusals.get(host, -REFUSALS_LOGGED_S) < REFUSALS_LOGGED_S:
             return

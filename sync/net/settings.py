@@ -14,11 +14,12 @@ from sync.limits import (
 )
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(msgspec.Struct, kw_only=True):
     """What a mesh is told once. Tests use smaller times."""
 
     version: str
     machine: str
+    """Alone may change: a machine can be renamed."""
     boot: str
     """Names this run of this machine: another value means that it restarted."""
     bind: str | None = None

@@ -1,6 +1,6 @@
 """The code that two machines are paired with: twelve random symbols and one that checks them.
 
-60 bits in Crockford's base32, shown as `K7QF-9M2D-XW4T-H`. The last symbol finds any one
+60 bits in Crockford's base32, shown as `K7QF-9M2D-XW4T-X`. The last symbol finds any one
 mistyped symbol and any two that were swapped, so that a slip does not spend the code.
 """
 
@@ -23,7 +23,7 @@ _VALUES: Final = {symbol: value for value, symbol in enumerate(ALPHABET)} | {
     "L": 1,
     "O": 0,
 }
-_LOOKS: Final = "A code looks like K7QF-9M2D-XW4T-H; capitals and dashes do not matter."
+_LOOKS: Final = "A code looks like K7QF-9M2D-XW4T-X; capitals and dashes do not matter."
 
 
 class Code:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
+from sync.decide.name import made_plain
 from sync.errors import BadFrame
 from sync.limits import FRAME_BYTES, PAIR_FORKS, PAIR_MESSAGE_BYTES, PAIR_PARTS
 from sync.log.entry import SIGNATURE_BYTES, NodeKey, sha256
@@ -167,18 +168,21 @@ def write(message: Message) -> bytes:
 
 
 def read(kind: type[Part], body: bytes) -> Part:
-    """Decode the JSON of a message; a machine's name must be one that can be shown.
+    """Decode the JSON of a message. Raises `BadFrame`.
 
-    Raises `BadFrame`.
+    Of a machine's name is left out what may not be in one, so that it can be shown and typed:
+    an older machine or a strange host may bring such a name along, and joins all the same.
     """
     try:
         message: Part = _decoders[kind].decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFrame(f"It sent a message that does not read: {error}") from None
-    for text in (getattr(message, "machine", "x"), getattr(message, "version", "x")):
-        if not text.strip() or not text.isprintable():
-            raise BadFrame("It sent a name that cannot be shown.")
-    return message
+    words = {
+        name: made_plain(text)
+        for name in ("machine", "version")
+        if (text := getattr(message, name, None)) is not None
+    }
+    return msgspec.structs.replace(message, **words) if words else message
 
 
 def transcript(offer: bytes, certificate: bytes, answer: bytes) -> bytes:

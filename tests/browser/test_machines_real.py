@@ -20,6 +20,22 @@ async def test_a_machine_alone(open_page: OpenPage) -> None:
     await expect(page.locator("#views")).to_contain_text("It is served on loopback only.")
 
 
+async def test_this_machine_is_renamed(open_page: OpenPage) -> None:
+    viewer = await open_page("#machines")
+    page = viewer.page
+    before = await page.locator("#machine").inner_text()
+    await page.get_by_text("Rename this machine").click()
+    name = page.get_by_label("Its name")
+    for typed, shown in (
+        ("de\u202esk", "holds U+202E (RIGHT-TO-LEFT OVERRIDE)"),
+        ("The workshop", "This machine is called The workshop now."),
+        (before, f"This machine is called {before} now."),
+    ):
+        await name.fill(typed)
+        await name.press("Enter")
+        await expect(page.locator(".machine")).to_contain_text(shown)
+
+
 async def test_a_real_code_is_shown_and_withdrawn(open_page: OpenPage) -> None:
     viewer = await open_page("#machines")
     page = viewer.page

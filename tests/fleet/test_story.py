@@ -126,10 +126,10 @@ def let_in(here: Box, new: Box) -> None:
 def becomes_anns(desk: Box, new: Box) -> None:
     """`askmesh node assign`, then six digits from the new machine's page."""
     with desk.typed("node", "assign", new.name, "Ann") as screen:
-        screen.expect("[y/N]")
-        screen.type("y")
         screen.expect("Passphrase:")
         screen.type(PASSPHRASE)
+        screen.expect("[y/N]")
+        screen.type("y")
         ended, said = screen.end()
         assert (ended, "speaks for Ann now" in said) == (0, True), said
     until(lambda: new.person.ok("GET", "/api/hello")["has_person"], "Ann is known there", SOON)

@@ -344,6 +344,10 @@ class DeskDouble(
         await self._do("assign", (node, person))
         return fleet_view()
 
+    async def rename_machine(self, viewer: Viewer, node: str, name: str) -> views.FleetView:
+        await self._do("rename_machine", (node, name))
+        return fleet_view()
+
     async def remove_machine(self, viewer: Viewer, node: str) -> views.FleetView:
         await self._do("remove_machine", node)
         return fleet_view()

@@ -96,11 +96,8 @@ async def test_a_machine_is_named_as_people_call_it(served: Served, name: str) -
     assert served.desk.done == [("remove_machine", name)]
 
 
-@pytest.mark.parametrize(
-    "name", ["a" * (MACHINE_CHARACTERS + 1), "a\nb", "\x00", "a\u202eb", "\x7f"]
-)
-async def test_what_can_be_no_machine_is_not_looked_for(served: Served, name: str) -> None:
-    quoted = quote(name, safe="")
+async def test_what_can_be_no_machine_is_not_looked_for(served: Served) -> None:
+    quoted = quote("a" * (MACHINE_CHARACTERS + 1), safe="")
     for method, rest, body in (
         ("DELETE", "", {}),
         ("PUT", "/person", {"person": "Ann"}),

@@ -98,6 +98,7 @@ def test_the_list_of_answering_and_granting_routes() -> None:
         "withdraw_invitation",
         "set_role",
         "remove_person",
+        "rename_machine",
         "remove_machine",
         "add_address",
         "drop_address",

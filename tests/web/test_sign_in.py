@@ -2,12 +2,13 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
-from tests.web.double import PASSPHRASE, STORE_ID, WORDS
-from tests.web.wire import Headers, Reply, Served
+from tests.web.double import PASSPHRASE, SECRET, STORE_ID, WORDS
+from tests.web.wire import Headers, Reply, Served, serving, until
 from web.guard import cookie_name
-from web.limits import SIGN_INS_AT_ONCE
+from web.limits import SIGN_INS_AT_ONCE, TYPED_CHARACTERS
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 
@@ -58,6 +59,36 @@ async def test_a_terminals_cookie_ends_with_it(served: Served) -> None:
     assert "Max-Age" in (page.header("Set-Cookie") or "")
 
 
+async def test_a_terminals_session_ends_with_its_connection(served: Served) -> None:
+    person = served.desk.known[SECRET]
+    served.desk.known[SECRET] = msgspec.structs.replace(person, kind="terminal")
+    head = "".join(f"{name}: {value}\r\n" for name, value in served.headers())
+    _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(f"GET /api/sessions/mine/line HTTP/1.1\r\n{head}\r\n".encode())
+    await writer.drain()
+    # What was asked meanwhile is answered, and changes nothing.
+    assert (await served.send("GET", "/api/sessions")).status == 200
+    assert served.desk.done == []
+    writer.close()
+    await until(lambda: served.desk.done)
+    assert served.desk.done == [("end_session", "session1")]
+
+
+async def test_a_node_that_stops_lets_go_of_terminals() -> None:
+    async with serving() as served:
+        person = served.desk.known[SECRET]
+        served.desk.known[SECRET] = msgspec.structs.replace(person, kind="terminal")
+        head = "".join(f"{name}: {value}\r\n" for name, value in served.headers())
+        _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(f"GET /api/sessions/mine/line HTTP/1.1\r\n{head}\r\n".encode())
+        await writer.drain()
+        assert (await served.send("GET", "/api/sessions")).status == 200
+        async with asyncio.timeout(5):
+            await served.listener.close()
+        writer.close()
+    assert served.desk.done == [("end_session", "session1")]
+
+
 async def test_the_recovery_words(served: Served) -> None:
     reply = await sign_in(served, {"recovery": " ".join(WORDS)})
     assert reply.status == 200
@@ -77,7 +108,7 @@ async def test_the_recovery_words(served: Served) -> None:
         {"recovery": "x", "kind": "terminal"},
         {"passphrase": PASSPHRASE, "kind": "agent"},
         {"passphrase": "x" * 513},
-        {"token": "right", "name": "x" * 65},
+        {"token": "right", "name": "x" * (TYPED_CHARACTERS + 1)},
         {"passphrase": PASSPHRASE, "where": "x" * 201},
         {"passphrase": PASSPHRASE, "role": "owner"},
     ],

@@ -26,6 +26,7 @@ export class MachineRow {
     this.facts = make("dl", { class: "facts" });
     this.trouble = make("p", { class: "machine-trouble" });
     this.person = this.personPart();
+    this.naming = this.namePart();
     this.addresses = this.addressPart();
     this.removal = this.removalPart();
     this.element = make(
@@ -35,7 +36,7 @@ export class MachineRow {
       this.seen,
       this.trouble,
       this.facts,
-      make("div", { class: "machine-acts" }, this.person.element, this.addresses.element, this.removal.element),
+      make("div", { class: "machine-acts" }, this.person.element, this.naming.element, this.addresses.element, this.removal.element),
     );
   }
 
@@ -87,10 +88,12 @@ export class MachineRow {
     const alone = fleet?.machines.length === 1;
     const admin = me?.role === "owner" || me?.role === "admin";
     show(this.person.element, acts && me?.role === "owner" && !alone);
+    show(this.naming.element, acts && row.here && me?.role !== "viewer");
     show(this.addresses.element, acts && admin && !row.here);
     show(this.removal.element, isMember(row) && !fleet?.removed && admin && !row.here);
     for (const [summary, words] of [
       [this.person.summary, "Whose machine it is"],
+      [this.naming.summary, "Rename this machine"],
       [this.addresses.summary, "Addresses"],
       [this.removal.summary, "Remove this machine"],
     ]) {
@@ -120,10 +123,38 @@ export class MachineRow {
       }
       this.inbox.takeFleet(await wire.assign(this.id, name));
       who.input.value = "";
-      showText(done, `${this.row.machine.name} speaks for ${name} now.`);
+      const box = this.row.machine.name;
+      const { consents } = await wire.people();
+      const same = (/** @type {string} */ other) => other.toLowerCase() === name.toLowerCase();
+      const waits = consents.find((one) => one.machine.id === this.id && (one.person === name || same(one.name)));
+      showText(
+        done,
+        waits
+          ? `${box} waits: ${waits.name} has to agree, on a machine they have already.`
+          : `${box} speaks for ${name} now.`,
+      );
     });
     form.add(list, who.element, done);
     return { ...fold("Whose machine it is", form.element), list, input: who.input };
+  }
+
+  namePart() {
+    const name = field(
+      "Its name",
+      { name: `name-${this.id}`, autocomplete: "off", spellcheck: "false", maxlength: "64" },
+      "On every machine of the fleet. Agents are addressed by it; ids and open asks stay as they are.",
+    );
+    const done = make("p", { class: "verdict", set: { role: "status" } });
+    const form = new Form("Rename it", async () => {
+      setText(done, "");
+      const fleet = await wire.rename(this.id, name.input.value);
+      this.inbox.takeFleet(fleet);
+      name.input.value = "";
+      const own = fleet.machines.find((one) => one.here);
+      showText(done, `This machine is called ${own?.machine.name ?? ""} now.`);
+    });
+    form.add(name.element, done);
+    return fold("Rename this machine", form.element);
   }
 
   addressPart() {

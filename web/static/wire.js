@@ -209,6 +209,8 @@ export const wire = {
   join: (code, address) => call("POST", "/api/joining", { code, address }, JOIN_MS),
   /** @param {string} node @param {string} person @returns {Promise<T.FleetView>} */
   assign: (node, person) => call("PUT", `${machine(node)}/person`, { person }),
+  /** @param {string} node @param {string} name @returns {Promise<T.FleetView>} */
+  rename: (node, name) => call("PUT", `${machine(node)}/name`, { name }),
   /** @param {string} node @param {string} who @returns {Promise<P.PeopleView>} */
   release: (node, who) => call("DELETE", `${machine(node)}/person`, { person: who }),
   /** @param {string} node @param {boolean} accept @returns {Promise<P.PeopleView>} */

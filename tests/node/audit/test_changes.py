@@ -67,7 +67,7 @@ async def test_an_outside_system_is_named_and_a_forged_word_says_nothing(fleet: 
     found = [one for one in await lines(box, only="changes") if one.what == "standing"]
     assert {(one.by, one.by_id) for one in found} == {("billing", None)}
     assert {one.summary for one in found} == {
-        "billing set the account of everyone to on_hold.",
+        "billing set the account of everyone to on hold.",
         "billing said what nobody signed; it counts for nothing: nobody might say so.",
     }
 

@@ -142,6 +142,8 @@ class ScriptedNode:
                 return 200, {"has_person": self.has_person}
             if path == "/api/session":
                 return self._session(body)
+            if path == "/api/sessions/mine/line":
+                return 200, {"ended": 1}
             if path.startswith("/api/sessions/"):
                 self.sessions -= 1
                 return 200, {"ended": 1}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from tests.node.cli.conftest import Command
 from tests.node.cli.screen import Screen
-from tests.running import PASSPHRASE, Person
+from tests.running import PASSPHRASE, Person, until
 
 CALL = '{"tool": "Bash", "arguments": {"command": "make release\\n# \\u202e"}}'
 RULES = '[[rule]]\nname = "ask-shell"\ntool = "Bash"\naction = "ask"\n'
@@ -269,6 +270,22 @@ def test_a_bad_rules_file_is_refused_before_anything_is_asked(signed_in: Command
     assert code == 1
     assert f"{file}:4: " in output
     assert "Passphrase" not in screen.shown
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_terminals_session_ends_with_its_process_however_that_ends(
+    signed_in: Command, number: signal.Signals
+) -> None:
+    with signed_in.on_screen("people", "invite", "Bob") as screen:
+        screen.expect("Passphrase:")
+        screen.type(PASSPHRASE)
+        screen.expect("[y/N]")
+        assert sessions_left(signed_in) == 1
+        screen.process.send_signal(number)
+        code, output = screen.end()
+        until(lambda: sessions_left(signed_in) == 0, "the session has ended")
+    assert code == (-number if number is signal.SIGKILL else 128 + number)
+    assert "Traceback" not in output
 
 
 def test_sessions_are_listed_and_ended(signed_in: Command) -> None:

@@ -81,15 +81,10 @@ def test_only_an_owner_may_and_a_file_is_never_replaced(signed_in: Command) -> N
     assert "only an owner may do this" in printed
     file.write_text("mine")
     with signed_in.on_screen("backup", str(file)) as screen:
-        screen.expect(OWNER)
-        screen.type(PASSPHRASE)
-        screen.expect(FIRST)
-        screen.type(KEPT)
-        screen.expect(AGAIN)
-        screen.type(KEPT)
         code, printed = screen.end()
     assert code == 1
     assert "exists already" in printed
+    assert "Passphrase" not in screen.shown, "told before anything is typed"
     assert file.read_text() == "mine"
     assert {path.name for path in signed_in.project.iterdir()} == {"copy"}
 

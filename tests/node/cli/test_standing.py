@@ -21,11 +21,11 @@ HOSTILE = [
     ("", "no signed word"),
     ("[]", "no signed word"),
     ("[" * 5_000, "no signed word"),
-    ("{}", "does not fit"),
+    ("{}", "is missing."),
     ('{"operator": "?", "word": "", "signature": ""}', "operator is not base64"),
-    ('{"operator": "", "word": "", "signature": "", "cookie": ""}', "does not fit"),
+    ('{"operator": "", "word": "", "signature": "", "cookie": ""}', "`cookie` is not asked for"),
     ('{"operator": "AAAA", "word": "e30=", "signature": "AAAA"}', "does not read"),
-    ('{"operator": "", "word": "' + "A" * 6_000 + '", "signature": ""}', "does not fit"),
+    ('{"operator": "", "word": "' + "A" * 6_000 + '", "signature": ""}', "`word` is too long"),
 ]
 """What is brought instead of a word, and what is said to it."""
 
@@ -128,13 +128,15 @@ def test_keys_that_are_none_are_refused_with_how_to_make_one(tmp_path: Path) -> 
             public_key(file)
 
 
-def at_terminal(command: Command, *words: str, yes: bool = True) -> tuple[int, str]:
+def at_terminal(
+    command: Command, *words: str, yes: bool = True, asked_for: bool = True
+) -> tuple[int, str]:
     """A person types the passphrase, and y or n where they are asked."""
     with command.on_screen("standing", *words) as screen:
         screen.expect("Passphrase:")
         screen.type(PASSPHRASE)
         asked = ""
-        if "--details" not in words:
+        if "--details" not in words and asked_for:
             asked = screen.expect("[y/N]")
             screen.type("y" if yes else "n")
         code, output = screen.end()
@@ -150,9 +152,52 @@ def test_an_owner_registers_and_removes_an_operator_at_a_terminal(
     assert (code, "nobody here can take that away" in output) == (1, True)
     code, output = at_terminal(signed_in, *add)
     assert (code, "billing  yes" in output) == (0, True), output
-    code, output = at_terminal(signed_in, "set", "Ann", "on-hold")
-    assert (code, "Nobody says how his own account stands." in output) == (1, True)
+    for words, said in (
+        (("set", "ANN", "on-hold"), "Nobody says how his own account stands."),
+        (("set", "Zoe", "on-hold"), "There is no person “Zoe”."),
+        (("operator", "add", "Bi1ling", str(keys(tmp_path)[1])), "looks like billing"),
+        (("operator", "remove", "Zoe"), "No operator is called “Zoe”."),
+    ):
+        code, output = at_terminal(signed_in, *words, asked_for=False)
+        assert (code, said in output) == (1, True), output
     code, output = at_terminal(signed_in, "operator", "remove", "billing")
     assert (code, "billing  removed" in output) == (0, True), output
     code, output = at_terminal(signed_in, "show", "--details")
     assert (code, "Active: everything is as usual." in output) == (0, True)
+
+
+def test_what_is_mistyped_asks_for_no_passphrase(signed_in: Command, tmp_path: Path) -> None:
+    _, public = keys(tmp_path)
+    for words, said in (
+        (("set", " ", "on-hold"), "No person was named."),
+        (("set", "Ann", "on-hold", "--remedy", "http://x"), "no link that can be shown"),
+        (("set", "Ann", "on-hold", "--reason", "x" * 301), "longer than"),
+        (("operator", "add", "bil\u200bling", str(public)), "U+200B (ZERO WIDTH SPACE)"),
+        (("operator", "remove", ""), "No operator was named."),
+    ):
+        with signed_in.on_screen("standing", *words) as screen:
+            code, output = screen.end()
+        assert (code, said in output) == (1, True), output
+        assert "Passphrase" not in screen.shown
+
+
+def test_a_standing_is_never_shown_by_its_code_word(signed_in: Command) -> None:
+    person = signed_in.person()
+    person.ok("POST", "/api/session", {"passphrase": PASSPHRASE})
+    person.ok("POST", "/api/invitations", {"name": "Bob", "role": "member"})
+    code = person.ok("POST", "/api/invitations", {"name": "Cid", "role": "member"})["code"]
+    guest = signed_in.person()
+    guest.ok("POST", "/api/session", {"invitation": code, "passphrase": "words of Cid"})
+    with signed_in.on_screen("standing", "set", "cid", "on-hold") as screen:
+        screen.expect("Passphrase:")
+        screen.type(PASSPHRASE)
+        screen.expect("Every answer of Cid will be refused")
+        screen.expect("Say that the account of Cid is on hold? [y/N]")
+        screen.type("y")
+        ended, output = screen.end()
+    assert (ended, "Cid      on hold" in output) == (0, True), output
+    told = signed_in.run("audit").out
+    assert "set the account of Cid to on hold" in told
+    status, refused = person.send("PUT", "/api/standing", {"person": "Cid", "standing": "on-hold"})
+    assert status == 400
+    assert "on_hold" not in json.dumps(refused)

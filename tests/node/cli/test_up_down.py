@@ -49,6 +49,20 @@ def test_what_up_was_told_is_kept(command: Command) -> None:
     assert "--no-mdns" not in other.err
 
 
+def test_another_name_is_told_apart_and_how_it_is_given(command: Command) -> None:
+    assert command.up("--name", "workshop").code == 0
+    for running in (True, False):
+        if not running:
+            assert command.run("down").code == 0
+        result = command.up("--name", "The Attic", "--json")
+        assert result.code == 0
+        assert result.object["ignored"] == ["--name The Attic"]
+        assert "This machine is called workshop; --name counts on the first start" in result.err
+        assert "askmesh node rename 'The Attic'" in result.err
+        assert "To change it" not in result.err
+        assert command.run("status", "--json").object["machine"]["name"] == "workshop"
+
+
 def test_the_node_runs_apart_from_the_terminal_and_the_environment(command: Command) -> None:
     pid = command.up("--json").object["pid"]
     assert os.getsid(pid) == pid
@@ -179,6 +193,13 @@ def test_a_home_that_cannot_be_written_is_said_in_words(command: Command) -> Non
 @pytest.mark.parametrize("words", [("--port", "0"), ("--web-port", "x"), ("--detatch",)])
 def test_wrong_options_are_usage_errors(command: Command, words: tuple[str, ...]) -> None:
     assert command.run("up", *words).code == 2
+    assert not command.home.exists()
+
+
+def test_a_name_that_hides_something_is_refused_before_anything_begins(command: Command) -> None:
+    result = command.up("--name", "desk\u202e", "--json")
+    assert result.code == 1
+    assert "holds U+202E (RIGHT-TO-LEFT OVERRIDE)" in result.object["error"]["message"]
     assert not command.home.exists()
 
 

@@ -228,7 +228,7 @@ async def test_a_role_is_changed_everywhere_and_by_whom_it_may(fleet: Fleet) -> 
         await act(desk, people.remove, bob, "Ann")
     with pytest.raises(Conflict, match="admin already"):
         await act(desk, people.set_role, fleet.ann, bob, "admin")
-    with pytest.raises(NotFound, match="no person 'Zoe'"):
+    with pytest.raises(NotFound, match="no person “Zoe”"):
         await act(desk, people.set_role, fleet.ann, "Zoe", "admin")
     with pytest.raises(NotAllowed, match="does not speak for you"):
         await act(laptop, people.set_role, fleet.ann, bob, "viewer")

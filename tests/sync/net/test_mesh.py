@@ -353,6 +353,22 @@ async def test_a_listener_opened_for_pairing_closes_with_it() -> None:
         assert one.mesh.addresses() == [HERE]
 
 
+async def test_who_only_looks_from_here_whether_the_port_is_open_is_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    one = Node(1)
+    async with started(one):
+        port = await one.mesh.listen()
+        for said in (b"", b"GET / HTTP/1.1\r\n\r\n"):
+            reader, writer = await asyncio.open_connection(HERE, port)
+            writer.write(said)
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+        await until(lambda: "was not let in" in caplog.text, "who said something is")
+    assert "ended before" not in caplog.text
+
+
 async def test_a_large_fleet_does_not_gather_links() -> None:
     nodes = [Node(n) for n in range(1, FULL_MESH + 3)]
     await introduce(*nodes)

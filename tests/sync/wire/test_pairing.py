@@ -311,19 +311,38 @@ def test_messages_have_their_sizes() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"machine": ""},
-        {"machine": " "},
-        {"machine": "a\x1b[2J"},
         {"machine": "x" * 65},
-        {"version": "\n"},
         {"nonce": b"short"},
         {"key": b""},
     ],
 )
-def test_an_answer_that_cannot_be_shown_or_read_spends_nothing(values: dict[str, object]) -> None:
+def test_an_answer_that_does_not_read_spends_nothing(values: dict[str, object]) -> None:
     pair = Pair(spoil={1: lambda raw: as_relay(raw, **values)}).run()
     assert pair.failures[0] == "unreadable"
     assert not pair.first.spent
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("", "unnamed"), (" ", "unnamed"), ("a\x1b[2J", "a[2J"), ("la\u202ep\u200btop", "laptop")],
+)
+def test_a_machine_with_a_name_that_hides_joins_by_what_can_be_shown_of_it(
+    name: str, shown: str
+) -> None:
+    body = words.write(
+        words.Answer(
+            least=1,
+            most=1,
+            nonce=bytes(32),
+            key=key(2).public,
+            certificate=b"",
+            machine=name,
+            version="1.0\n",
+            alone=True,
+        )
+    )
+    read = words.read(words.Answer, body)
+    assert (read.machine, read.version) == (shown, "1.0")
 
 
 # --- the tables ---------------------------------------------------------------------------

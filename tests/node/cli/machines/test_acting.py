@@ -6,6 +6,7 @@ import pytest
 
 from tests.node.cli.conftest import Command
 from tests.node.cli.scripted_node import (
+    HERE,
     HERE_ROW,
     PASSPHRASE,
     THERE,
@@ -20,7 +21,7 @@ from web.views import Consequences
 ADDRESS = f"/api/machines/{THERE}/addresses"
 REMOVE = f"DELETE /api/machines/{THERE}"
 LEAVE = "POST /api/leaving"
-CODE = "K7QF-9M2D-XW4T-H"
+CODE = "K7QF-9M2D-XW4T-X"
 MEANS = Consequences(allowed=True, sentences=["Ann's account here ends.", "2 asks move over."])
 
 
@@ -31,6 +32,7 @@ def test_without_a_terminal_nothing_is_granted(command: Command, node: ScriptedN
         ("pair", CODE, "--yes"),
         ("join", CODE, "--yes"),
         ("assign", "attic", "Ann", "--yes"),
+        ("rename", "workshop", "--yes"),
         ("remove", "attic", "--yes"),
         ("leave", "--yes"),
         ("address", "add", "attic", "h:1"),
@@ -42,18 +44,28 @@ def test_without_a_terminal_nothing_is_granted(command: Command, node: ScriptedN
     assert node.sent == []
 
 
-def test_a_machine_is_assigned_by_its_id(command: Command, node: ScriptedNode) -> None:
-    path = f"PUT /api/machines/{THERE}/person"
+def test_this_machine_is_renamed(command: Command, node: ScriptedNode) -> None:
+    path = f"PUT /api/machines/{HERE}/name"
     node.replies[path] = [node.fleet]
-    with command.on_screen("node", "assign", "ATTIC", "Bo\u200b") as screen:
-        screen.expect("attic (bbbbbbbb) becomes a machine of Bo⟨U+200B⟩")
-        screen.expect("[y/N]")
-        screen.type("y")
+    with command.on_screen("node", "rename", " The  workshop ") as screen:
         sign_in(screen)
+        screen.expect("studio (aaaaaaaa) is called The workshop from now on, everywhere.")
+        screen.expect("Rename it? [y/N]")
+        assert node.sent == []
+        screen.type("y")
         code, output = screen.end()
-    assert code == 0
-    assert output.startswith("attic (bbbbbbbb) speaks for Bo⟨U+200B⟩ now.")
-    assert node.sent == [(path, {"person": "Bo\u200b"})]
+    assert (code, output) == (0, "This machine is called The workshop now.\n")
+    assert node.sent == [(path, {"name": "The workshop"})]
+    for typed, said in (
+        ("ATTIC", "looks like attic"),
+        ("studio", "is called studio already"),
+        ("", "The machine's name is empty."),
+    ):
+        with command.on_screen("node", "rename", typed) as screen:
+            code, output = screen.end()
+        assert code == 1
+        assert said in output
+        assert "Passphrase" not in screen.shown
 
 
 def test_removing_says_what_it_means_and_wants_the_name(

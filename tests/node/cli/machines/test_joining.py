@@ -6,7 +6,7 @@ from tests.node.cli.conftest import Command
 from tests.node.cli.scripted_node import THERE, ScriptedNode, sign_in
 from web.views import Consequences, JoinedView, MachineView, Offer
 
-CODE = "K7QF-9M2D-XW4T-H"
+CODE = "K7QF-9M2D-XW4T-X"
 JOIN = "POST /api/joining"
 MEANS = Consequences(allowed=True, sentences=["Ann's account here ends.", "2 asks move over."])
 
@@ -143,6 +143,25 @@ def test_a_mistyped_code_is_asked_for_again_and_a_refused_one_is_not(
     assert code == 1
     assert "The code is used up." in output
     assert [body["code"] for _, body in node.sent] == ["K7QF", CODE]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("K7QF-9M2D-XW4T-Y",), "This code is mistyped somewhere."),
+        (("K7QF",), "A code has 13 symbols; 4 were typed."),
+        ((CODE, "--host", "attic"), "“attic” is not an address."),
+    ],
+)
+def test_what_is_mistyped_is_told_before_the_passphrase_is_asked_for(
+    command: Command, node: ScriptedNode, words: tuple[str, ...], said: str
+) -> None:
+    joinable(node, NEAR)
+    with command.on_screen("node", "join", *words) as screen:
+        code, output = screen.end()
+    assert (code, said in output) == (1, True), output
+    assert "Passphrase" not in screen.shown
+    assert node.sent == []
 
 
 def test_where_nobody_ever_signed_in_no_passphrase_is_asked_for(

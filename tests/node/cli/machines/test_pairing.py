@@ -9,7 +9,7 @@ from tests.node.cli.conftest import Command
 from tests.node.cli.scripted_node import THERE, ScriptedNode, pairing, sign_in
 from web.views import MachineView
 
-CODE = "K7QF-9M2D-XW4T-H"
+CODE = "K7QF-9M2D-XW4T-X"
 PAIR = "POST /api/pairing"
 
 

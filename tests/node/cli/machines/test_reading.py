@@ -98,6 +98,6 @@ def test_a_node_too_old_to_tell_of_machines_is_said_in_words(
 
 def test_without_a_node_every_command_says_so(command: Command) -> None:
     assert not os.path.lexists(command.home)
-    for words in (("list",), ("join", "K7QF-9M2D-XW4T-H", "--yes"), ("pair",)):
+    for words in (("list",), ("join", "K7QF-9M2D-XW4T-X", "--yes"), ("pair",)):
         assert command.run("node", *words).code == 3
     command.home.parent.rmdir()
