@@ -165,7 +165,6 @@ def test_a_node_that_refuses_says_why(node: ScriptedNode, home: Path) -> None:
 
 
 def test_a_directory_that_was_not_set_up_is_told_at_once_and_left_alone(home: Path) -> None:
-    began = time.monotonic()
     with BridgeProcess(home) as bridge:
         bridge.ask("probe", "server/discover")
         error = bridge.heard()["error"]
@@ -175,7 +174,6 @@ def test_a_directory_that_was_not_set_up_is_told_at_once_and_left_alone(home: Pa
         assert "Nothing was recorded." in bridge.heard()["error"]["message"]
     assert "was not set up" in error["message"]
     assert "askmesh up" in error["message"]
-    assert time.monotonic() - began < 3.0
     assert list(home.iterdir()) == []
 
 
@@ -183,13 +181,14 @@ def test_a_node_that_cannot_be_reached_holds_up_a_starting_client_once(
     node: ScriptedNode, home: Path
 ) -> None:
     node.kill()
-    began = time.monotonic()
     with BridgeProcess(home, "--no-start") as bridge:
+        began = time.monotonic()
         bridge.ask("probe", "server/discover")
         assert bridge.heard()["id"] == "probe"
+        once = time.monotonic()
         bridge.ask(0, "initialize")
         message = bridge.heard()["error"]["message"]
-    assert time.monotonic() - began < 4.0
+        assert time.monotonic() - once < (once - began) / 2
     assert "is not running" in message
     assert "askmesh up" in message
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from node.gate.match import UNSAFE
 from node.gate.reading import ACTIONS, KEYS
 from node.gate.rules import EMPTY, Match, Rules, RulesRefused, parse
 from tests.node.gate.hosts import ROOT
+from tests.steps import calls
 
 GOOD = """\
 # Rules of the house.
@@ -282,16 +282,15 @@ def test_lines_are_found_past_texts_that_look_like_rules() -> None:
     assert [line for line, _ in found] == [6, 10, 10, 10, 11]
 
 
-def test_a_thousand_rules_decide_quickly() -> None:
+def test_a_thousand_rules_decide_in_few_steps() -> None:
     source = "".join(
         f'[[rule]]\nname="{n}"\ntool="T"\naction="ask"\narguments.c="{n:x}"\n'
         for n in range(limits.RULES)
     )
     rules = parse(source)
-    begin = time.process_time()
-    for _ in range(100):
-        assert rules.match("T", {"c": "git push --force origin main"}) is None
-    assert time.process_time() - begin < 1
+    call = {"c": "git push --force origin main"}
+    assert calls(lambda: rules.match("T", call), limit=40 * limits.RULES) > 0
+    assert rules.match("T", call) is None
     assert rules.match("T", {"c": f"{limits.RULES - 1:x}"}) is not None
     refused = source + "\n" + rule(name='"one more"', tool='"Edit"')
     assert "is the most" in problems(refused)[0][1]
