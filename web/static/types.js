@@ -11,6 +11,7 @@
  * @typedef {{id: string, short: string, name: string}} MachineView
  * @typedef {{id: string, label: string, detail: string}} OptionView
  * @typedef {{name: string, version: string}} RuleView
+ * @typedef {{person: string | null, machine: string | null}} MadeByView
  * @typedef {{tool: string, summary: string, cwd: string, size: number, here: boolean,
  *   hidden: number, hidden_note: string}} CallSummary
  *
@@ -18,14 +19,16 @@
  * @typedef {import("./card-types.js").Told} Told
  * @typedef {import("./card-types.js").Tone} Tone
  * @typedef {import("./card-types.js").Badge} Badge
- *
+ */
+
+/**
  * @typedef {object} FinalView
  * @property {Outcome} outcome
  * @property {number} at
  * @property {boolean} unclear
  * @property {string | null} by
  * @property {string | null} machine
- * @property {{person: string | null, machine: string | null}[]} made_by
+ * @property {MadeByView[]} made_by
  * @property {string | null} choice
  * @property {string | null} label
  * @property {string | null} text
