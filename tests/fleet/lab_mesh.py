@@ -79,6 +79,20 @@ def mesh_of(number: int, every: float, others: list[int]) -> Mesh:
     return made
 
 
+def told(mesh: Mesh, number: int) -> dict[str, object] | None:
+    """How the link to a member stands, and whether the network has said where it is."""
+    node = member(number).node
+    status = mesh.status(node)
+    if status is None:
+        return None
+    return {
+        "state": status.state.value,
+        "trouble": status.trouble,
+        "at": status.address,
+        "sighted": bool(mesh._keepers[node]._sighted),
+    }
+
+
 async def main(number: int, every: float, others: list[int]) -> None:
     """Run until told to stop; print the links whenever they change."""
     stop = asyncio.Event()
@@ -88,12 +102,8 @@ async def main(number: int, every: float, others: list[int]) -> None:
     await mesh.start()
     before: object = None
     while not stop.is_set():
-        found = {other: mesh.status(member(other).node) for other in others}
-        now = {
-            other: {"state": status.state.value, "trouble": status.trouble, "at": status.address}
-            for other, status in found.items()
-            if status is not None
-        }
+        found = {other: told(mesh, other) for other in others}
+        now = {other: status for other, status in found.items() if status is not None}
         if now != before:
             say(links=now)
         before = now

@@ -48,6 +48,10 @@ class Peer:
         where: str = self.links.get(str(other.host.number), {}).get("at") or ""
         return where.rpartition(":")[0]
 
+    def sighted(self, other: "Peer") -> bool:
+        """Whether the network has told it where the other is."""
+        return self.links.get(str(other.host.number), {}).get("sighted") is True
+
     def trouble(self, other: "Peer") -> str:
         """Why not."""
         return self.links.get(str(other.host.number), {}).get("trouble") or ""
@@ -73,6 +77,7 @@ def peers(hosts: Lab) -> list[Peer]:
 
 def test_a_cut_is_noticed_on_both_sides_and_heals(hosts: Lab, peers: list[Peer]) -> None:
     one, two, three = peers
+    until(lambda: one.sighted(two), "it is told where the other is", SOON)
     hosts.cut(one.host, two.host)
     until(lambda: not one.linked(two) and not two.linked(one), "both notice", SOON)
     until(lambda: "does not answer" in one.trouble(two), "it says why", SOON)
@@ -111,6 +116,8 @@ def test_a_killed_machine_is_seen_as_gone_and_a_new_one_as_back(
     hosts: Lab, peers: list[Peer]
 ) -> None:
     one, two, three = peers
+    # A link may be the other side's doing. Who was never told where a machine is can only say so.
+    until(lambda: one.sighted(two), "it is told where the other is", SOON)
     two.process.kill()
     until(lambda: not one.linked(two) and not three.linked(two), "it is missed", SOON)
     until(lambda: "refuses connections" in one.trouble(two), "it says why", SOON)
