@@ -177,10 +177,10 @@ def test_it_asks_through_mcp_and_gets_its_answer_across_a_kill_of_the_node(
         events = session.ended()
         ask = person.ask(ask["id"])
     init = next(event for event in events if event.get("subtype") == "init")
-    assert {"name": "askmesh", "status": "connected"} in [
-        {key: server[key] for key in ("name", "status")} for server in init["mcp_servers"]
-    ]
-    assert not results[1].failed
+    servers = {server["name"]: server["status"] for server in init["mcp_servers"]}
+    # The host may say `pending`: it prints this without waiting for a server that just starts.
+    assert servers["askmesh"] in {"connected", "pending"}
+    assert [result.failed for result in results] == [False, False], "a tool was not there"
     assert "9000" in results[1].text
     assert (ask["agent"], ask["session"]) == ("claude", init["session_id"])
     assert ask["handover"]["session"] == init["session_id"]
