@@ -113,7 +113,8 @@ def repository(folder: str) -> tuple[str | None, str | None]:
     here = os.path.realpath(folder)
     while True:
         mark = os.path.join(here, ".git")
-        if os.path.isdir(mark):
+        # An empty `.git` is none, as for Git: sandboxes leave such folders behind.
+        if os.path.isdir(mark) and os.path.lexists(os.path.join(mark, "HEAD")):
             return here, mark
         if os.path.isfile(mark):
             pointer = read_text(mark).strip()

@@ -87,7 +87,18 @@ def _around(cwd: str) -> Iterator[RepositoryFile]:
 
 
 def _is_top(folder: str) -> bool:
-    return any(_there(os.path.join(folder, mark)) for mark in MARKS)  # noqa: PTH118 -- hot path
+    return any(_marked(os.path.join(folder, mark)) for mark in MARKS)  # noqa: PTH118 -- hot path
+
+
+def _marked(path: str) -> bool:
+    """Whether a mark is there and is not an empty folder, such as sandboxes leave behind."""
+    if not _there(path):
+        return False
+    try:
+        with os.scandir(path) as inside:
+            return any(True for _ in inside)
+    except OSError:  # a file, a link that leads nowhere, or closed to us: it counts
+        return True
 
 
 def _there(path: str) -> bool:

@@ -112,6 +112,13 @@ def test_a_folder_without_a_repository_is_its_own_project(tmp_path: Path) -> Non
     assert branch_of(str(link)) is None
 
 
+def test_an_empty_git_folder_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()  # a sandbox's mount target, as Codex leaves them
+    (tmp_path / "project").mkdir()
+    assert project_of(str(tmp_path / "project")) == f"path:{tmp_path / 'project'}"
+    assert branch_of(str(tmp_path / "project")) is None
+
+
 def test_a_detached_head_is_no_branch(repository: Path) -> None:
     git(repository, "checkout", "--detach")
     assert branch_of(str(repository)) is None

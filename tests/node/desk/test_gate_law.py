@@ -20,7 +20,7 @@ WARY = '[[rule]]\nname = "wary"\ntool = "Bash"\naction = "{}"\nreason = "Look tw
 async def gate(tmp_path: Path) -> AsyncIterator[Gate]:
     async with fleet_of(tmp_path, "desk") as machines:
         folder = tmp_path / "shop"
-        (folder / ".git").mkdir(parents=True)
+        (folder / ".git" / "refs").mkdir(parents=True)
         yield Gate(machines, machines["desk"], folder)
 
 

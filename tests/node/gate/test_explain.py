@@ -227,7 +227,7 @@ action = "{action}"
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "refs").mkdir(parents=True)
     return folder.resolve()
 
 

@@ -40,7 +40,7 @@ def rule(action: str, tool: str = "Bash", **more: str) -> str:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     top = tmp_path / "repository"
-    (top / ".git").mkdir(parents=True)
+    (top / ".git" / "refs").mkdir(parents=True)
     (top / "deep" / "er").mkdir(parents=True)
     return top.resolve()
 
@@ -117,6 +117,22 @@ def test_every_file_up_to_the_outermost_repository_counts(repository: Path) -> N
     match = judged(inner / "er")
     assert match is not None
     assert match.action == "deny"
+
+
+def test_an_empty_mark_makes_no_repository(repository: Path) -> None:
+    (repository.parent / ".git").mkdir()
+    (repository.parent / FILE).write_text(rule("deny"))
+    (repository / FILE).write_text(rule("ask"))
+    assert [file.place for file in around(str(repository / "deep"))] == [FILE]
+
+
+def test_a_mark_that_cannot_be_looked_into_counts(repository: Path) -> None:
+    mark = repository.parent / ".git"
+    mark.symlink_to(mark)
+    (repository.parent / FILE).write_text(rule("deny"))
+    places = [file.place for file in around(str(repository / "deep"))]
+    assert places == [FILE]
+    assert judged(repository / "deep") is not None
 
 
 def test_without_a_repository_the_folder_itself_counts(tmp_path: Path) -> None:
