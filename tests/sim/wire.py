@@ -5,6 +5,7 @@ breaks it sooner or later, as TCP and TLS would; until then the node must stand 
 """
 
 import asyncio
+import math
 import random
 from collections import deque
 from collections.abc import Callable
@@ -64,7 +65,9 @@ class Pipe:
         size = len(message.data) if isinstance(message.data, bytes) else 0
         delay = chance.uniform(*net.weather.delay_s)
         rate = net.weather.slow.get(self.target)
-        self.due = max(self.due, loop.time() + delay) + (size / rate if rate else 0.0)
+        # Later than the one before, if only just: timers due together run in any order.
+        after = math.nextafter(self.due, math.inf)
+        self.due = max(after, loop.time() + delay) + (size / rate if rate else 0.0)
         times, when = 1, self.due
         if message.type is WSMsgType.BINARY:
             times, when = self._spoilt(when)
