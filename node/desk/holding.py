@@ -13,7 +13,6 @@ from node.store.transaction import Transaction
 from sync.decide.ask import Outcome
 from sync.decide.handover import Void
 from sync.errors import Conflict, NotAllowed
-from sync.log.facts import FinalText
 from web.desk import Viewer
 from web.views import Consequences
 
@@ -117,7 +116,7 @@ def release(transaction: Transaction) -> None:
     for row in select(transaction.connection, UNSPENT, (here,)):
         void(transaction, row, Void.RESTORED)
     for row in select(transaction.connection, OPEN, (here,)):
-        close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=SETTLED_ELSEWHERE))
+        close(transaction, row, Outcome.WITHDRAWN, reason=SETTLED_ELSEWHERE)
     end(transaction)
 
 

@@ -12,7 +12,7 @@ from sync.decide import recovery
 from sync.decide.ask import Outcome
 from sync.errors import BadEntry, NotAllowed
 from sync.log.entry import NodeKey, sha256
-from sync.log.facts import FinalText, GenesisFacts, MemberFacts, PersonFacts, read
+from sync.log.facts import GenesisFacts, MemberFacts, PersonFacts, read
 from sync.log.kinds import EntryType
 
 RECOVERED = "recovered"
@@ -86,7 +86,7 @@ def withdraw(transaction: Transaction) -> None:
     """End the open approvals of this home: none of them may be decided any more."""
     transaction.keep(OWED, None)
     for row in select(transaction.connection, OPEN, (transaction.identity.name,)):
-        close(transaction, row, Outcome.WITHDRAWN, text=FinalText(reason=WHY))
+        close(transaction, row, Outcome.WITHDRAWN, reason=WHY)
 
 
 def withdraw_owed(transaction: Transaction) -> None:

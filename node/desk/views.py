@@ -270,6 +270,7 @@ class Looking:
             **self._made_by(row),
             answer_label=text.label(row.choice),
             reason=(text.answer.reason if text.answer else None) or row.reason,
+            withdrawn_by_home=row.outcome == Outcome.WITHDRAWN.value and row.reason is not None,
             restored=row.reason == WHY_RESTORED,
             use_by=row.use_by,
             handover=Status(row.handover) if row.handover else None,

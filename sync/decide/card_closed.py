@@ -38,8 +38,7 @@ def _undecided(facts: CardFacts) -> Card:
 
 def _withdrew(facts: CardFacts) -> str | None:
     """Return the agent, unless its machine closed the ask on its own."""
-    erased = facts.erased is not None and (facts.reason or "").startswith(Void.ERASED.value)
-    return None if erased or facts.restored else facts.agent
+    return None if facts.withdrawn_by_home or facts.restored else facts.agent
 
 
 def _expired(facts: CardFacts) -> str:

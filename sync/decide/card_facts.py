@@ -79,6 +79,8 @@ class CardFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Where several had to allow it: whose votes are in the final before that one."""
     answer_label: str | None = None
     reason: str | None = None
+    withdrawn_by_home: bool = False
+    """Its machine closed it on its own: the final states the reason among its facts."""
     restored: bool = False
     """Its home closed it because it was restored, as `WHY_RESTORED` in the final says."""
     use_by: int | None = None

@@ -83,6 +83,8 @@ async def test_every_machine_ends_its_sessions_and_approvals_once(fleet: Fleet) 
     assert await with_passphrase(laptop) == ["bob"]
     assert await laptop.stands(approval) == ("closed", "withdrawn")
     assert await laptop.stands(question) == ("waiting", None)
+    closed = (await laptop.view(approval, fleet.ann)).card.sentence
+    assert closed == "Withdrawn: the recovery words were used"
     assert "recovery words were used" in (await told(laptop))[0]
     with pytest.raises(NotAllowed, match="void"):
         await laptop.sign_ins.collect(wish.id, str(wish.digits))

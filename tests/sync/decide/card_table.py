@@ -290,8 +290,15 @@ CLOSED_ROWS = (
         CardState.WITHDRAWN, *WITHDRAWN,
         "Withdrawn: box was put back to an older copy since it was asked."),
     Row("withdrawn as erased",
-        decided(Outcome.WITHDRAWN, erased="Ann", reason=f"{Void.ERASED.value} by Ann"),
+        decided(Outcome.WITHDRAWN, withdrawn_by_home=True, erased="Ann",
+            reason=f"{Void.ERASED.value} by Ann"),
         CardState.WITHDRAWN, *WITHDRAWN, f"Withdrawn: {Void.ERASED.value} by Ann"),
+    Row("withdrawn by its machine",
+        decided(Outcome.WITHDRAWN, withdrawn_by_home=True, reason="the recovery words were used"),
+        CardState.WITHDRAWN, *WITHDRAWN, "Withdrawn: the recovery words were used"),
+    Row("withdrawn by an agent that speaks as its machine would",
+        decided(Outcome.WITHDRAWN, erased="Ann", reason=f"{Void.ERASED.value} by Bob"),
+        CardState.WITHDRAWN, *WITHDRAWN, f"Withdrawn by claude: {Void.ERASED.value} by Bob"),
 )  # fmt: skip
 """What was decided, or never will be."""
 
